@@ -149,13 +149,8 @@ func (x *indexing) decide(
 			if was, err = index.DecodeLocated(located); err != nil {
 				return fmt.Errorf("index directory entry of %s: %w", key, err)
 			}
-			if x.compared[r.Segment] {
-				if stampOf(was).context == now.context {
-					return nil
-				}
-				if done, err := x.reboost(key, &r, was, now.context); done || err != nil {
-					return err
-				}
+			if x.compared[r.Segment] && stampOf(was).context == now.context {
+				return nil
 			}
 		}
 		if text, err = x.texts.of(rd, r.Segment, key); err != nil {
@@ -178,21 +173,6 @@ func (x *indexing) decide(
 		return x.docs.Delete(urlkey.Key(key))
 	}
 	return x.add(key, text, &r, now.sum(), located != nil)
-}
-
-// reboost gives a document its new static score if nothing else of it changed; done is false if more did. Index filters
-// may make of a document what they like, whatever changed.
-func (x *indexing) reboost(key []byte, r *storage.Record, at index.Location, context uint32) (done bool, err error) {
-	if len(x.filters) > 0 {
-		return false, nil
-	}
-	before, err := x.docs.Boost(urlkey.Key(key), at)
-	if err != nil || x.contextWith(r, before) != stampOf(at).context {
-		return false, err
-	}
-	x.report.Refreshed++
-	now := stamp{stampOf(at).content, context}
-	return true, x.docs.SetBoost(urlkey.Key(key), at, x.boost(r), now.sum())
 }
 
 // readOutcome reads how a page was fetched, without its links; it is zero if that is not known.
@@ -371,15 +351,12 @@ func (x *indexing) boost(r *storage.Record) float64 {
 }
 
 // contextStamp is of the page whose anchors readAnchors found, on the host of titles.begin; never 0.
-func (x *indexing) contextStamp(r *storage.Record) uint32 { return x.contextWith(r, x.boost(r)) }
-
-// contextWith is the contextStamp that the page would have with a static score.
-func (x *indexing) contextWith(r *storage.Record, boost float64) uint32 {
+func (x *indexing) contextStamp(r *storage.Record) uint32 {
 	h := xxh3.New()
 	h.Write(r.Signature[:])
 	h.WriteString(shownAs(r))
 	var n [8]byte
-	if boost != 1 {
+	if boost := x.boost(r); boost != 1 {
 		h.Write(binary.LittleEndian.AppendUint64(n[:0], math.Float64bits(boost)))
 	}
 	if r.Truncated { // without a signature, only the fetch identifies the content

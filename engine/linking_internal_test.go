@@ -3,20 +3,12 @@
 package engine
 
 import (
-	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"net/netip"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"github.com/seine-crawler/seine/engine/fetch"
-	"github.com/seine-crawler/seine/engine/policy"
-	"github.com/seine-crawler/seine/index"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -95,94 +87,4 @@ func TestTargets(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestStaticScoreInPlace: a page to which another domain links by a text that others have too keeps its words in the
-// index and gets the static score. One with another text is indexed again.
-func TestStaticScoreInPlace(t *testing.T) {
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		host, port, _ := strings.Cut(r.Host, ":")
-		switch {
-		case r.URL.Path == "/robots.txt":
-			http.NotFound(w, r)
-		case r.URL.Path != "/":
-			fmt.Fprintf(w, "<title>t</title><p>a trawl of %s", r.URL.Path)
-		case host == "a.test":
-			fmt.Fprint(w, `<title>a</title><a href=/one>one</a> <a href=/two>two</a>`)
-		case host == "b.test":
-			fmt.Fprintf(w, `<title>b</title><a href=//a.test:%s/one>one</a>`, port)
-		default:
-			fmt.Fprintf(w, `<title>c</title><a href=//a.test:%s/two>second</a>`, port)
-		}
-	}))
-	defer site.Close()
-	_, port, _ := strings.Cut(strings.TrimPrefix(site.URL, "http://"), ":")
-	loopback := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
-	ctx := context.Background()
-	e, err := Open(Options{
-		Dir: t.TempDir(), Delay: -1, AllowPrivate: true, Scope: policy.ScopeAny,
-		Hosts: fetch.Hosts{"a.test": loopback, "b.test": loopback, "c.test": loopback},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	at := func(path string) index.Location {
-		t.Helper()
-		u, err := urlkey.Parse("http://a.test:" + port + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		value, ok, err := e.w.store.Get(index.Located(), []byte(u.Key()), nil)
-		if err != nil || !ok {
-			t.Fatalf("%s: %v, %v", path, ok, err)
-		}
-		l, err := index.DecodeLocated(value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
-	}
-	crawl := func(host string) {
-		t.Helper()
-		seeds := InjectOptions{URLs: []string{"http://" + host + ":" + port + "/"}}
-		if r, err := e.Crawl(ctx, CrawlOptions{Inject: seeds}); err != nil || r.Fetched == 0 || r.Draining <= 0 ||
-			r.Draining > r.Took {
-			t.Fatalf("%+v, %v", r, err)
-		}
-	}
-	crawl("a.test")
-	one, two := at("/one"), at("/two")
-	crawl("b.test")
-	if at("/two") != two {
-		t.Errorf("/two is at %+v, before at %+v", at("/two"), two)
-	}
-	if now := at("/one"); now.Segment != one.Segment || now.Doc != one.Doc || now.Stamp == one.Stamp {
-		t.Errorf("with one more link /one is at %+v, before at %+v", now, one)
-	}
-	crawl("c.test")
-	if now := at("/two"); now.Segment == two.Segment || now.Stamp == two.Stamp {
-		t.Errorf("with a link by another text /two is at %+v, before at %+v", now, two)
-	}
-	found, err := e.Search(ctx, "trawl", SearchOptions{Explain: true})
-	if err != nil || len(found.Hits) != 2 {
-		t.Fatalf("%+v, %v", found, err)
-	}
-	for _, h := range found.Hits {
-		texts := 1
-		if strings.HasSuffix(h.URL, "/two") {
-			texts = 2
-		}
-		want := fmt.Sprint(index.StaticBoost(texts, 1))
-		boosted := func(x index.Explanation) bool {
-			return x.Description == "boost of the page" && fmt.Sprint(x.Value) == want
-		}
-		if !slices.ContainsFunc(h.Explanation.Details, boosted) {
-			t.Errorf("%s has not boost %s: %+v", h.URL, want, h.Explanation)
-		}
-	}
-	if r, err := e.Index(ctx, IndexOptions{Refresh: true}); err != nil || r.Refreshed != 0 {
-		t.Errorf("%+v, %v", r, err)
-	}
 }

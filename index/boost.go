@@ -47,37 +47,30 @@ func (b *boostWriter) add(factor float64) error {
 }
 
 func (b *boostWriter) flush() error {
-	var count uint32
-	b.value, count = appendBoosts(b.value[:0], b.of)
-	b.count += count
-	b.of = b.of[:0]
-	b.block++
-	if count == 0 {
-		return nil
-	}
-	return b.w.Set(numberKey(b.block-1), b.value)
-}
-
-// appendBoosts appends a block of factors, 0 for none, and returns how many are not. A block without any has no value.
-func appendBoosts(dst []byte, of []float64) ([]byte, uint32) {
-	factors := slices.Clone(of)
+	factors := slices.Clone(b.of)
 	slices.Sort(factors)
 	if factors = slices.Compact(factors); len(factors) > 0 && factors[0] == 0 {
 		factors = factors[1:]
 	}
-	dst = binary.AppendUvarint(dst, uint64(len(factors)))
+	b.value = binary.AppendUvarint(b.value[:0], uint64(len(factors)))
 	for _, f := range factors {
-		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(f))
+		b.value = binary.LittleEndian.AppendUint64(b.value, math.Float64bits(f))
 	}
-	codes, count := make([]uint64, len(of)), uint32(0)
-	for i, f := range of {
+	codes := make([]uint64, len(b.of))
+	for i, f := range b.of {
 		if f != 0 {
 			at, _ := slices.BinarySearch(factors, f)
 			codes[i] = uint64(at) + 1
-			count++
+			b.count++
 		}
 	}
-	return appendNumbers(dst, codes), count
+	b.of = b.of[:0]
+	b.block++
+	if len(factors) == 0 {
+		return nil
+	}
+	b.value = appendNumbers(b.value, codes)
+	return b.w.Set(numberKey(b.block-1), b.value)
 }
 
 // loadBoosts reads the factors; an index segment that counts none is not looked at.

@@ -23,8 +23,6 @@ type BuildReport struct {
 	Segments int           // index segments written
 	Words    uint64        // in all fields of the documents added
 	CPU      time.Duration // of the goroutines that the Builder started
-
-	Reboosted uint32 // documents that SetBoost gave another boost
 }
 
 // Builder makes index segments of documents. One goroutine at a time may use it. End it with Finish or Abort.
@@ -44,10 +42,6 @@ type Builder struct {
 	err     error            // of NewBuilder
 	number  uint32           // the first of the numbers that are reserved for new index segments; 0: none yet
 	workers []*worker        // begun when they are needed
-
-	reboosts *storage.Sorter     // of SetBoost: index segment, document → boost, stamp; nil: there are none
-	boosted  map[uint32]*segment // that Boost looked at, with nothing but their boosts
-	opened   []*segment          // of the Index, when the Builder began
 }
 
 // NewBuilder begins index segments inside an ingestion, after those that are committed, whether refreshed or not. Only
@@ -56,8 +50,8 @@ type Builder struct {
 func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
 	b := &Builder{
 		x: x, in: in,
-		deletes: map[uint32]*roaring.Bitmap{}, boosted: map[uint32]*segment{},
-		found: x.s.Scan(Located(), nil, nil),
+		deletes: map[uint32]*roaring.Bitmap{},
+		found:   x.s.Scan(Located(), nil, nil),
 	}
 	b.located.Sorter = storage.NewSorter(b.sorting(4))
 	st, err := x.acquire()
@@ -65,7 +59,6 @@ func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
 		b.err = err
 		return b
 	}
-	b.opened = st.segments
 	b.moved, err = newMoved(x.s)
 	b.err = errors.Join(err, x.release(st))
 	return b
@@ -84,18 +77,6 @@ func (b *Builder) Abort() {
 	}
 	b.found.Close()
 	b.located.Close()
-	if b.reboosts != nil {
-		b.reboosts.Close()
-	}
-}
-
-// next checks that keys come in order.
-func (b *Builder) next(key urlkey.Key) error {
-	if key <= b.last {
-		return fmt.Errorf("BUG: index: document %q after %q", key, b.last)
-	}
-	b.last = key
-	return nil
 }
 
 // order checks that keys come in order, and marks an earlier version of the document as deleted.
@@ -103,9 +84,10 @@ func (b *Builder) order(key urlkey.Key) (known bool, err error) {
 	if b.err != nil {
 		return false, b.err
 	}
-	if err := b.next(key); err != nil {
-		return false, err
+	if key <= b.last {
+		return false, fmt.Errorf("BUG: index: document %q after %q", key, b.last)
 	}
+	b.last = key
 	if !b.found.SeekGE([]byte(key)) || string(b.found.Key()) != string(key) {
 		return false, b.found.Err()
 	}
@@ -167,7 +149,7 @@ func (b *Builder) Finish() (BuildReport, error) {
 	if b.err != nil {
 		return b.report, b.err
 	}
-	if err := errors.Join(b.writeBoosts(), b.finishWorkers()); err != nil {
+	if err := b.finishWorkers(); err != nil {
 		return b.report, err
 	}
 	run, err := b.located.Sort()

@@ -40,9 +40,8 @@
 //
 // A Builder creates index segments. It takes documents in URL-key order and numbers them in that order, so a host is an
 // interval of numbers. Finish writes the postings into the caller's ingestion; after its commit, Refresh makes them
-// searchable. The words of an index segment never change, but its documents can be deleted: when a newer version of a
-// URL is indexed, a bitmap marks the old one. A document of which only the boost changed gets another one in its place
-// (reboost.go). Merge replaces several index segments of a size by one without the deleted
+// searchable. An index segment never changes, but its documents can be deleted: when a newer version of a URL is
+// indexed, a bitmap marks the old one. Merge replaces several index segments of a size by one without the deleted
 // documents, and writes a segment again of which a fifth is deleted; MergeTo leaves a few, such as one, of an index
 // that is to stay as it is. Both work beside searches and Builders, in the steps that merge.go lists, and read and
 // write everything in order; in memory are less than a byte a document (renumber.go), and a block of each range of each

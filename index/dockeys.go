@@ -55,24 +55,18 @@ func (k *keyWriter) flush() error {
 		return nil
 	}
 	k.value[0] = byte(k.count - 1)
-	k.value = appendStamps(k.value, k.stamps[:k.count])
-	k.count = 0
-	k.block++
-	return k.w.Set(numberKey(k.block-1), k.value)
-}
-
-// appendStamps appends the end of a block.
-func appendStamps(dst []byte, stamps []uint64) []byte {
 	all := uint64(0)
-	for _, s := range stamps {
+	for _, s := range k.stamps[:k.count] {
 		all |= s
 	}
 	width := (bits.Len64(all) + 7) / 8
-	dst = append(dst, byte(width))
-	for _, s := range stamps {
-		dst = appendWide(dst, s, width)
+	k.value = append(k.value, byte(width))
+	for _, s := range k.stamps[:k.count] {
+		k.value = appendWide(k.value, s, width)
 	}
-	return dst
+	k.count = 0
+	k.block++
+	return k.w.Set(numberKey(k.block-1), k.value)
 }
 
 // appendWide appends the low bytes of a number, little-endian.
@@ -97,8 +91,6 @@ type keyBlock struct {
 	ends   [keyDocs]int // in text
 	stamps [keyDocs]uint64
 	count  int
-
-	stampsAt int // where their width is in the value
 }
 
 func (k *keyBlock) key(i int) []byte {
@@ -130,7 +122,6 @@ func (k *keyBlock) decode(b []byte) error {
 		k.text = append(k.text, rest...)
 		k.ends[i], from = len(k.text), start
 	}
-	k.stampsAt = len(b) - len(r.b)
 	width := int(r.byte())
 	if width > 8 || len(r.b) != width*k.count {
 		r.bad = true

@@ -69,8 +69,11 @@ func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words [
 		if !holds[i] {
 			continue
 		}
-		if words[i].heldWord = x.newHeldWord(p, n); !x.work.over {
-			p.held.hold(keys[i], words[i].heldWord)
+		if w, ok := x.newHeldWord(p, n); ok {
+			words[i].heldWord = w
+			p.held.hold(keys[i], w)
+		} else {
+			p.held.forget(keys[i])
 		}
 		if words[i].heldWord == nil && least == 1 {
 			return nil, false
@@ -240,7 +243,7 @@ func (r *ranker) heldAll(must, should []heldPart, not []iterator, phrase *heldPh
 			}
 		}
 		if phrase != nil {
-			phrase.keep(w, s)
+			phrase.keep(w, s, r.work)
 		}
 		n := r.heldLeft(s.lo, &s.bits, not)
 		if count += n; n > 0 && most+more >= need {

@@ -73,10 +73,12 @@ func (x *execution) heldColumn(p *part, letter byte) (*heldColumn, error) {
 	}
 	defer p.held.made(key)
 	u = &heldUse{}
-	var err error
-	if u.column, err = x.newHeldColumn(p, letter); err != nil || x.work.over {
+	column, ok, err := x.newHeldColumn(p, letter)
+	if !ok {
+		p.held.forget(key)
 		return nil, err
 	}
+	u.column = column
 	if u.column != nil {
 		u.size = u.column.bytes()
 	}
@@ -84,8 +86,10 @@ func (x *execution) heldColumn(p *part, letter byte) (*heldColumn, error) {
 	return u.column, nil
 }
 
-// newHeldColumn reads a column of a part; nil if the search is to end, or if there are too many values for a byte.
-func (x *execution) newHeldColumn(p *part, letter byte) (*heldColumn, error) {
+// newHeldColumn reads a column of a part. It is nil if there are too many values for a byte; ok is false if reading all
+// of it takes too much of the search's time.
+func (x *execution) newHeldColumn(p *part, letter byte) (_ *heldColumn, ok bool, err error) {
+	defer x.making()()
 	c := &heldColumn{texts: []string{""}}
 	texts, years := map[string]uint8{"": 0}, map[int]uint8{noYear: 0}
 	if letter == columnDate {
@@ -95,12 +99,12 @@ func (x *execution) newHeldColumn(p *part, letter byte) (*heldColumn, error) {
 	var codes []uint8
 	for block := uint32(0); block*normDocs < p.docs; block++ {
 		if !x.work.spend(valueUnits) {
-			return nil, nil
+			return nil, false, nil
 		}
 		if err := p.column(letter, block, &decoded); err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		ok := true
+		ok = true
 		if codes = codes[:0]; letter == columnDate {
 			for _, v := range decoded.numbers {
 				year := noYear
@@ -119,11 +123,11 @@ func (x *execution) newHeldColumn(p *part, letter byte) (*heldColumn, error) {
 			}
 		}
 		if !ok {
-			return nil, nil
+			return nil, true, nil
 		}
 		c.blocks = append(c.blocks, newColumnCodes(codes))
 	}
-	return c, nil
+	return c, true, nil
 }
 
 // codeOf returns the code of a value, a new one if it has none yet; ok becomes false where there are no more.

@@ -75,7 +75,7 @@ func (p *partHosts) count(w *window) {
 func (f *hostFacet) join(other facet) { f.parts = append(f.parts, other.(*hostFacet).parts...) }
 
 func (f *hostFacet) values(x *execution, most int) (list []FacetValue, distinct int, err error) {
-	best, distinct := f.best(most)
+	best, distinct := f.best(most, x.work)
 	for _, c := range best {
 		if !x.work.spend(readUnits) {
 			break
@@ -89,8 +89,11 @@ func (f *hostFacet) values(x *execution, most int) (list []FacetValue, distinct 
 	return list, distinct, nil
 }
 
-// best returns the most frequent hosts, and how many there are.
-func (f *hostFacet) best(most int) (best []hostCount, distinct int) {
+// hostUnit is how many hosts cost as much as a decoded block.
+const hostUnit = 16
+
+// best returns the most frequent hosts, and how many there are. When the search is to end, it counts no more.
+func (f *hostFacet) best(most int, work *budget) (best []hostCount, distinct int) {
 	f.parts = slices.DeleteFunc(f.parts, func(p partHosts) bool { return len(p.hosts) == 0 })
 	if len(f.parts) == 1 {
 		p := &f.parts[0]
@@ -103,7 +106,10 @@ func (f *hostFacet) best(most int) (best []hostCount, distinct int) {
 	slices.SortFunc(f.parts, func(a, b partHosts) int { return cmp.Compare(a.part.number, b.part.number) })
 	all := map[uint64]hostCount{}
 	for i := range f.parts {
-		for _, h := range f.parts[i].hosts {
+		for n, h := range f.parts[i].hosts {
+			if n%hostUnit == 0 && !work.spend(1) {
+				break
+			}
 			c := f.parts[i].of(h)
 			if was, ok := all[c.id]; ok {
 				c.n, c.part, c.doc = c.n+was.n, was.part, was.doc

@@ -179,6 +179,14 @@ func (h *heldWords) begin(key string) {
 	h.begun[key] = true
 }
 
+// forget lets what could not be made in a search's time be used as often again before it is tried again.
+func (h *heldWords) forget(key string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.seen, key)
+	delete(h.seenBefore, key)
+}
+
 func (h *heldWords) made(key string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -268,9 +276,28 @@ func (n *node) heldKey() string {
 	return string(key)
 }
 
-// newHeldWord reads a word of a part; nil if the search is to end, or if the word has too many different weighted
-// frequencies.
-func (x *execution) newHeldWord(p *part, n *node) *heldWord {
+// heldTime is the part of the time that a search has left which making something to be held may take: a search that has
+// little must not lose it to what only later ones gain from.
+const heldTime = 4
+
+// making makes heldTime bound what follows, until its end.
+func (x *execution) making() (end func()) {
+	work := x.work
+	now := work.now()
+	x.work = newBudget(work.ctx, now.Add(work.deadline.Sub(now)/heldTime))
+	x.work.now, x.work.over = work.now, work.over
+	return func() {
+		if err := x.work.err; err != nil {
+			work.fail(err)
+		}
+		x.work, work.left = work, 0 // the clock is read next
+	}
+}
+
+// newHeldWord reads a word of a part; nil if the word has too many different weighted frequencies. ok is false if
+// reading it takes too much of the search's time.
+func (x *execution) newHeldWord(p *part, n *node) (_ *heldWord, ok bool) {
+	defer x.making()()
 	forms := []*node{n}
 	if n.kind == nodeAny {
 		forms = n.children
@@ -303,14 +330,14 @@ func (x *execution) newHeldWord(p *part, n *node) *heldWord {
 		h.starts = append(h.starts, uint32(len(h.places)))
 	}
 	if x.work.over {
-		return nil
+		return nil, false
 	}
 	sumsPool.Put(s)
 	if h.tfs = coder.tfs; len(h.tfs) > math.MaxUint16 {
-		return nil
+		return nil, true
 	}
 	h.sortCodes()
-	return h
+	return h, true
 }
 
 // sortCodes gives larger frequencies larger codes, and bounds the codes of blocks.

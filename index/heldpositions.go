@@ -139,13 +139,18 @@ func (h *heldWords) mayFind(key string, docs int64) bool {
 	return h.fit(docs)
 }
 
-// found puts a word with its positions in the place of the one without, if there is room for them; nil takes nothing.
+// found puts a word with its positions in the place of the one without, if there is room for them. If there is none, or
+// w is nil, it is tried again after as many uses as the first time.
 func (h *heldWords) found(key string, w *heldWord) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.begun, key)
 	u := h.words[key]
-	if w == nil || u == nil || u.word == nil || h.size+w.found.size() > h.most() {
+	if u == nil || u.word == nil {
+		return
+	}
+	if w == nil || h.size+w.found.size() > h.most()/heldFoundFree && w.located() {
+		u.uses = 0
 		return
 	}
 	h.words[key] = &heldUse{word: w, uses: u.uses, size: u.size + w.found.size()}
@@ -171,9 +176,10 @@ func (x *execution) located(p *part, n *node) *heldWord {
 	return w
 }
 
-// locate reads the positions of a held word, which keeps none if they take more than some bytes; nil if the search is
-// to end.
+// locate reads the positions of a held word, which keeps none if they take more than some bytes; nil if that takes too
+// much of the search's time.
 func (x *execution) locate(p *part, n *node, of *heldWord, most int64) *heldWord {
+	defer x.making()()
 	w := &heldWord{
 		starts: of.starts, places: of.places, codes: of.codes, most: of.most, tfs: of.tfs, found: &heldPositions{},
 	}
@@ -186,13 +192,12 @@ func (x *execution) locate(p *part, n *node, of *heldWord, most int64) *heldWord
 			if it == nil || it.seek(doc) != doc {
 				return nil
 			}
-			scratch = f.add(it, scratch)
+			if scratch = f.add(it, scratch); f.size() > most {
+				return w
+			}
 		}
 		if x.work.over {
 			return nil
-		}
-		if f.size() > most {
-			return w
 		}
 	}
 	f.bytes = slices.Clone(f.bytes)
@@ -269,6 +274,7 @@ type heldPhrase struct {
 	i     []uint32   // document of each in the words'
 	pos   [][]uint32 // memory
 	rest  [][]uint32 // of pos
+	read  int        // positions that are not paid for yet
 }
 
 func newHeldPhrase(words []heldPart, at []int) *heldPhrase {
@@ -280,14 +286,21 @@ func newHeldPhrase(words []heldPart, at []int) *heldPhrase {
 	return p
 }
 
-// keep leaves the bits of those documents of a window that have the phrase. All of them have all words.
-func (p *heldPhrase) keep(window int, s *sums) {
+// keep leaves the bits of those documents of a window that have the phrase. All of them have all words. When the search
+// is to end, no others stay.
+func (p *heldPhrase) keep(window int, s *sums, work *budget) {
 	for k, w := range p.words {
 		p.i[k], _ = w.in(window)
 	}
 	for at, some := range &s.bits {
 		kept := uint64(0)
 		for ; some != 0; some &= some - 1 {
+			if !work.spend(1 + p.read/positionsUnit) {
+				s.bits[at] = kept
+				clear(s.bits[at+1:])
+				return
+			}
+			p.read = 0
 			place, fields := uint16(at*64+bits.TrailingZeros64(some)), uint8(1<<fieldCount-1)
 			for k, w := range p.words {
 				_, to := w.in(window)
@@ -311,6 +324,7 @@ func (p *heldPhrase) in(field int) bool {
 	for k, w := range p.words {
 		p.pos[k] = w.found.appendIn(p.pos[k][:0], p.i[k], field)
 		p.rest[k] = p.pos[k]
+		p.read += len(p.pos[k])
 	}
 	return inRow(p.rest, p.at)
 }

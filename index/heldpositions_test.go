@@ -26,7 +26,8 @@ func TestHeldPositions(t *testing.T) {
 			n.children = append(n.children, &node{kind: nodeTerm, term: form})
 		}
 		x.count(n)
-		held := x.locate(p, n, x.newHeldWord(p, n), 1<<20)
+		word, _ := x.newHeldWord(p, n)
+		held := x.locate(p, n, word, 1<<20)
 		if !held.located() {
 			t.Fatal("no positions")
 		}

@@ -82,8 +82,13 @@ func (seg *segment) readHosts(rd storage.Reader, column *columnBlock) (*hostTabl
 	}
 	first := t.first
 	for i, host := range column.numbers {
-		if host == uint64(len(first)) {
+		switch uint64(len(first)) {
+		case host:
 			first = append(first, from+uint32(i))
+		case host + 1:
+		default:
+			return nil, fmt.Errorf("%w: index segment %d: document %d is of host %d, behind %d hosts",
+				storage.ErrCorrupt, seg.number, from+uint32(i), host, len(first))
 		}
 	}
 	if added := len(first) - len(t.first); added > 0 {

@@ -83,8 +83,6 @@ type segmentInfo struct {
 	Boosts    uint32              `json:"boosts,omitempty"`      // documents with a boost
 	Languages map[string]uint32   `json:"languages,omitempty"`   // documents by language
 	Fields    []string            `json:"field_names,omitempty"` // names of stored fields, sorted
-	// Reboosted counts the ingestions that changed boosts and stamps of documents; see reboost.go.
-	Reboosted uint32 `json:"reboosted,omitempty"`
 	// From are the index segments that were merged into this one, while Located may still name them.
 	From []uint32 `json:"from,omitempty"`
 }

@@ -5,7 +5,6 @@ package index
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -92,7 +91,7 @@ func (x *Index) mergeStep(
 	defer x.releaseAfter(st, &err)
 	for _, seg := range st.segments {
 		if len(seg.info.From) > 0 {
-			return true, x.again(x.redirect(ctx, st, seg))
+			return true, x.redirect(ctx, st, seg)
 		}
 	}
 	group := choose(st)
@@ -100,23 +99,12 @@ func (x *Index) mergeStep(
 		return false, nil
 	}
 	docs, err := x.merge(ctx, st, group)
-	if errors.Is(err, errReboosted) {
-		return true, x.again(err)
-	}
 	if err != nil {
 		return false, fmt.Errorf("merging %d index segments: %w", len(group), err)
 	}
 	report.Merged += len(group)
 	report.Documents += docs
 	return true, x.merged("exchanged")
-}
-
-// again has the next step see the boosts because of which one ended with errReboosted. Other errors it returns.
-func (x *Index) again(err error) error {
-	if errors.Is(err, errReboosted) {
-		return x.Refresh()
-	}
-	return err
 }
 
 // mergeDocs is the number of documents of the largest index segment that a merge may make: a renumbering takes less
@@ -228,9 +216,6 @@ func (x *Index) mergeRanges(ctx context.Context, st *state, group []*segment, w 
 // exchange commits the new index segment in place of a group. The writers' lock is held: what has been deleted of the
 // group by now is all that will be.
 func (x *Index) exchange(ing *storage.Ingestion, group []*segment, sources []*source, w *docWriter) error {
-	if err := x.requireBoosts(group...); err != nil {
-		return err
-	}
 	registry := ing.Table(storage.IndexRange(kindSegments))
 	deletes := ing.Table(storage.IndexRange(kindDeletes))
 	for _, seg := range group { // by number, all below the new one: a table's keys must increase

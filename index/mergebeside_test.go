@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -43,23 +42,6 @@ func (c *crowd) change(t *testing.T, s *storage.Store, x *index.Index, rng *rand
 	x.Writing().Lock()
 	defer x.Writing().Unlock()
 	put(t, s, x, docs, gone...)
-	if rng.IntN(4) == 0 {
-		c.reboost(t, s, x, rng, n/8+1)
-	}
-}
-
-// reboost gives some documents other boosts.
-func (c *crowd) reboost(t *testing.T, s *storage.Store, x *index.Index, rng *rand.Rand, n int) {
-	t.Helper()
-	keys := slices.Sorted(maps.Keys(c.docs))
-	boosts := map[urlkey.Key]float64{}
-	for _, i := range rng.Perm(len(keys))[:min(n, len(keys))] {
-		d := c.docs[keys[i]]
-		d.Boost = 1 + float64(rng.IntN(4))/2
-		d.Stamp++
-		c.docs[d.Key], boosts[d.Key] = d, d.Boost
-	}
-	setBoosts(t, s, x, boosts)
 }
 
 // check compares an index with one that is built of the documents at once.

@@ -37,9 +37,6 @@ func (x *Index) redirectPiece(keys *keyScanner) (more bool, err error) {
 	x.writers.Lock()
 	defer x.writers.Unlock()
 	seg := keys.seg
-	if err := x.requireBoosts(seg); err != nil { // Located has stamps that are newer than those of keys
-		return false, err
-	}
 	deleted, err := readDeleted(x.s, seg.number) // those of now
 	if err != nil {
 		return false, err

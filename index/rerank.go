@@ -245,6 +245,7 @@ func (s *secondPhase) lookIn(p *part, order []int) {
 		return its[w] != nil && its[w].seek(doc) == doc && its[w].matches()
 	}
 	prox, there := proximity{words: s.words}, make([]int, 0, len(s.words))
+	read := 0 // positions that are not paid for yet
 	for _, i := range order {
 		doc, covered := s.best[i].doc, 0.0
 		there = there[:0]
@@ -255,7 +256,8 @@ func (s *secondPhase) lookIn(p *part, order []int) {
 			}
 		}
 		g := gained{coverage: s.coverage(covered), language: s.x.languageGain(p, doc)}
-		if len(there) > 1 { // one word has no other near it
+		if len(there) > 1 && s.x.work.spend(1+read/positionsUnit) { // one word has no other near it
+			read = 0
 			prox.begin()
 			for _, w := range there {
 				if seek(w, doc) {
@@ -265,7 +267,9 @@ func (s *secondPhase) lookIn(p *part, order []int) {
 			for _, w := range there {
 				for f, has := 0, prox.several&prox.fields[w]; has != 0; f, has = f+1, has>>1 {
 					if has&1 != 0 {
-						prox.add(f, w, its[w].occurrences(f))
+						at := its[w].occurrences(f)
+						prox.add(f, w, at)
+						read += len(at)
 					}
 				}
 			}

@@ -150,13 +150,9 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 			return fmt.Errorf("%w: index segment %d: lengths %v", storage.ErrCorrupt, seg.number, seg.info.Averages)
 		}
 		if was := before[seg.number]; was != nil {
-			seg.norms, seg.lexicons, seg.hostTables = was.norms, was.lexicons, was.hostTables
-		} else if err := seg.loadNorms(st.snap); err != nil {
-			return err
-		}
-		if was := before[seg.number]; was != nil && was.info.Reboosted == seg.info.Reboosted {
-			seg.boosts, seg.values = was.boosts, was.values
-		} else if err := seg.loadBoosts(st.snap); err != nil {
+			seg.norms, seg.boosts, seg.lexicons = was.norms, was.boosts, was.lexicons
+			seg.hostTables, seg.values = was.hostTables, was.values
+		} else if err := errors.Join(seg.loadNorms(st.snap), seg.loadBoosts(st.snap)); err != nil {
 			return err
 		}
 		if err := seg.loadDeleted(st.snap); err != nil {
