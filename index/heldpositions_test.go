@@ -4,9 +4,13 @@ package index
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/seine-crawler/seine/storage"
 )
 
 // TestHeldPositions: the positions that are held of a word are those of its lists, in every field and document, and
@@ -176,4 +180,40 @@ func TestInRow(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestMaking: what is to be held may take a part of the time that a search has left, and an error of it ends the search;
+// what was not made is made when it was used as often again.
+func TestMaking(t *testing.T) {
+	w := newWorld(1)
+	x := w.execution(10)
+	work, now := x.work, x.work.deadline.Add(-time.Minute)
+	work.now = func() time.Time { return now }
+	end := x.making()
+	if got := x.work.deadline.Sub(now); got != time.Minute/heldTime {
+		t.Errorf("it may take %v of a minute", got)
+	}
+	now = now.Add(time.Minute / 2)
+	if x.work.spend(clockUnits + 1) {
+		t.Error("it goes on after its time")
+	}
+	if end(); x.work != work || !work.spend(clockUnits+1) {
+		t.Error("the search lost its time")
+	}
+	end = x.making()
+	x.work.fail(storage.ErrCorrupt)
+	if end(); work.err != storage.ErrCorrupt || work.spend(1) {
+		t.Errorf("an error of it became %v", work.err)
+	}
+	h := &heldWords{index: new(atomic.Int64), part: 1}
+	h.index.Store(1 << 20)
+	for range 2 {
+		if _, hold := h.use("word", 1); hold {
+			t.Error("it is held at its first use")
+		}
+		if _, hold := h.use("word", 1); !hold {
+			t.Error("it is not held at its second use")
+		}
+		h.forget("word")
+	}
 }
