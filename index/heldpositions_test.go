@@ -182,8 +182,8 @@ func TestInRow(t *testing.T) {
 	})
 }
 
-// TestMaking: what is to be held may take a part of the time that a search has left, and an error of it ends the search;
-// what was not made is made when it was used as often again.
+// TestMaking: what is to be held may take a part of the time that a search has left, and an error of it ends the
+// search; what was not made is made when it was used as often again.
 func TestMaking(t *testing.T) {
 	w := newWorld(1)
 	x := w.execution(10)
