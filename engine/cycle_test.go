@@ -35,6 +35,9 @@ func TestCrawl(t *testing.T) {
 	if p := w.Report(); p.Twice > 0 || p.Peak > 1 || p.Violations > 0 {
 		t.Errorf("%s", p)
 	}
+	if r.Draining <= 0 || r.Draining > r.Took {
+		t.Errorf("it drained for %v of %v", r.Draining, r.Took)
+	}
 	if r.Duplicates == 0 {
 		t.Error("no duplicate was found")
 	}

@@ -194,22 +194,28 @@ func (i *Inspector) Inlinks(ctx context.Context, url string, limit int) iter.Seq
 }
 
 // InlinkCounts counts the links to each of some URLs as Inlinks streams them, up to limit of each; limit 0 or less
-// means all. It opens two iterators where as many calls of Inlinks open several each. With an error, counts has what
-// was counted before it.
+// means all. It opens two iterators where as many calls of Inlinks open several each. A URL whose links cannot be
+// counted has what was counted before its error, and the others all of theirs.
 func (i *Inspector) InlinkCounts(ctx context.Context, urls []string, limit int) (counts []int, err error) {
 	inner, leave, err := i.enter(ctx)
 	if err != nil {
 		return make([]int, len(urls)), err
 	}
 	defer leave()
-	parsed := make([]urlkey.URL, len(urls))
+	var parsed []urlkey.URL
+	var places []int // of these in urls
 	for at, url := range urls {
-		if parsed[at], err = i.parse(url); err != nil {
-			return make([]int, len(urls)), err
+		u, wrong := i.parse(url)
+		if err = errors.Join(err, wrong); wrong == nil {
+			parsed, places = append(parsed, u), append(places, at)
 		}
 	}
-	counts, err = i.in.InlinkCounts(inner, parsed, limit)
-	return counts, ended(ctx, err)
+	counts = make([]int, len(urls))
+	some, failed := i.in.InlinkCounts(inner, parsed, limit)
+	for n, at := range places {
+		counts[at] = some[n]
+	}
+	return counts, errors.Join(err, ended(ctx, failed))
 }
 
 // LinkCounts counts the pages that link to a URL, and their hosts and domains.

@@ -50,7 +50,7 @@ func (r LinkRankReport) String() string {
 // linkRank is Linkdb.Rank.
 func (w *work) linkRank(ctx context.Context, o LinkRankOptions) (LinkRankReport, error) {
 	if !o.DryRun && w.o.byDepth() {
-		return LinkRankReport{}, errors.New("linkrank: " + rankBesideDepth)
+		return LinkRankReport{}, errors.New("linkrank: " + rankBesideDepth + ", or look only, by a dry run")
 	}
 	start := w.now()
 	defer w.stages.time(stageInvertLinks)()

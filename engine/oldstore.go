@@ -175,8 +175,7 @@ func moveTail(fsys warc.FS, in warc.File, path, own string, at, size int64) erro
 }
 
 // stray reports whether a file is of no sealed segment, though the one in its name is sealed and all of its files are
-// there. names are the files in
-// the directory, sorted.
+// there. names are the files in the directory, sorted.
 func (o *oldStore) stray(number uint32, name string, names []string) bool {
 	if o.size(name) > 0 || o == nil {
 		return false

@@ -375,8 +375,9 @@ type CrawlReport struct {
 	Segments       uint64     `json:"segments"`         // that were filled
 	HostsAsleep    uint64     `json:"hosts_asleep"`     // at the end, after failures
 	Stopped        StopReason `json:"stopped"`
-	// Draining is the part of Took after the last answer of a server: waiting for hosts, then bringing what was fetched
-	// into crawldb, linkdb and the index. It is 0 if only fetchlists of Generate were fetched.
+	// Draining is the part of Took after the last request ended, well or not, or a visit began: waiting for hosts, then
+	// bringing what was fetched into crawldb, linkdb and the index. It is 0 if nothing but fetchlists of Generate was
+	// visited.
 	Draining Duration `json:"draining_seconds"`
 
 	Writers []SendReport `json:"writers,omitempty"` // since the start of the crawl

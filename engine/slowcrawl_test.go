@@ -4,6 +4,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -119,8 +120,8 @@ func heldWhen(
 			t.Fatal(err)
 		}
 		if !named(now) {
-			t.Errorf("first %s, also %v; then %s, also %v", s.Progress.Cause, s.Progress.Also, now.Progress.Cause,
-				now.Progress.Also)
+			text, _ := json.Marshal(now)
+			t.Errorf("first %s, also %v; then the status is %s", s.Progress.Cause, s.Progress.Also, text)
 			break
 		}
 	}

@@ -148,8 +148,8 @@ func (o *CrawlOptions) worlds() (out []world, err error) {
 // child that failed, a crawl that was not complete or not polite, or the end of ctx.
 //
 // A line has wall time per page as ns/op, pages/s, processor time of the crawler and of the server per page, peak
-// memory, bytes on disk per page (WARC) and per URL (store), the percentage of wall time after the last answer of the
-// server, and processor time per page by stage.
+// memory, bytes on disk per page (WARC) and per URL (store), the percentage of wall time after the last request
+// ended, and processor time per page by stage.
 func Crawls(ctx context.Context, o CrawlOptions) error {
 	all := Variants()
 	if o.Variants == nil {

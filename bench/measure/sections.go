@@ -528,8 +528,8 @@ seine takes a sixth of bleve's time, with one goroutine, and makes an index of l
 		what:    `The same queries in both indexes.`,
 		means: `
 seine answers words and phrases in a fifth of bleve's time. Two words that need not stand together take both about as
-long in an index as small as this; seine also looks how near to each other they stand. Both find the same documents except for
-differences between their stemmers.`,
+long in an index as small as this; seine also looks how near to each other they stand. Both find the same documents
+except for differences between their stemmers.`,
 	},
 	{
 		layer:   "PeerRelevance",

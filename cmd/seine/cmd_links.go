@@ -30,6 +30,7 @@ func linkrankCommand(c *console) *cobra.Command {
 			"fetched first from then on, and rank higher in searches after seine index. TARGETs are pages that are\n" +
 			"trusted: ranks then say how near a page is to them. With --by inlink-domains a page's score is the\n" +
 			"number of other registered domains that link to it. The setting linkrank has a crawl do it at its end.\n" +
+			"Beside scoring=depth, which writes scores too, it is refused but for --dry-run.\n" +
 			targetsHelp,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, targets []string) error {

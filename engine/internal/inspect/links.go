@@ -52,28 +52,30 @@ func (in *Inspect) Links(ctx context.Context) iter.Seq2[Link, error] {
 }
 
 // InlinkCounts counts the links to each of some URLs, as Inlinks streams them: up to limit of each. Two iterators serve
-// all of them, where Inlinks opens one for each URL and one for each linking page. With an error it returns what it had
-// counted.
+// all of them, where Inlinks opens one for each URL and one for each linking page. A URL with an error has what was
+// counted before it.
 func (in *Inspect) InlinkCounts(ctx context.Context, urls []urlkey.URL, limit int) (counts []int, err error) {
 	rows := in.env.Store.Scan(storage.Linkdb(), nil, nil)
 	records := in.env.Store.Scan(storage.Crawldb(), nil, nil)
 	defer func() { err = errors.Join(err, rows.Close(), records.Close()) }()
 	counts = make([]int, len(urls))
+	var failed []error
 	newest := newestLinks{of: func(page urlkey.Key) (segment uint32, err error) { return segmentAt(records, page) }}
 	for i, u := range urls {
 		for _, err := range newest.links(rowsOf(rows, u.Key())) {
-			if err == nil {
-				err = ctx.Err()
+			if ctx.Err() != nil {
+				return counts, ctx.Err()
 			}
 			if err != nil {
-				return counts, fmt.Errorf("inlinks of %s: %w", u, err)
+				failed = append(failed, fmt.Errorf("inlinks of %s: %w", u, err))
+				break
 			}
 			if counts[i]++; counts[i] == limit {
 				break
 			}
 		}
 	}
-	return counts, nil
+	return counts, errors.Join(failed...)
 }
 
 // rowsOf are the rows of linkdb of one target.
