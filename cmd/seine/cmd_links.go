@@ -13,12 +13,28 @@ import (
 	"github.com/seine-crawler/seine/engine"
 )
 
+// madeByDepth returns an error if the directory was made with a scoring by depth and nothing is said of scoring now:
+// a crawl may have been told so by a flag.
+func (f *flags) madeByDepth(e *engine.Engine) error {
+	was, _, err := e.Remembered("scoring")
+	if err == nil && was == "depth" && f.run.values["scoring"].from == fromDefault {
+		err = fmt.Errorf("linkrank: %s was made with scoring = depth, which writes scores too: "+
+			"look only, with --dry-run, or give --set scoring=vote to replace its scores", f.text(settingDir))
+	}
+	return err
+}
+
 func linkrankCommand(c *console) *cobra.Command {
 	var f flags
 	var o engine.LinkRankOptions
 	var from string
 	run := func(cmd *cobra.Command) error {
 		return withEngine(cmd, &f, func(e *engine.Engine) error {
+			if !o.DryRun {
+				if err := f.madeByDepth(e); err != nil {
+					return err
+				}
+			}
 			r, err := e.Linkdb().Rank(cmd.Context(), o)
 			return c.outcome(r, err, f.json)
 		})
