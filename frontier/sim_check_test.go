@@ -4,6 +4,7 @@ package frontier
 
 import (
 	"flag"
+	"math"
 	"testing"
 	"time"
 )
@@ -315,7 +316,7 @@ func TestSimulationLarge(t *testing.T) {
 	} {
 		start := time.Now()
 		m := newSim(c)
-		if !m.run(1 << 40) {
+		if !m.run(math.MaxInt) {
 			for _, f := range m.faults {
 				t.Error(f)
 			}

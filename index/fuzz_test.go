@@ -370,7 +370,7 @@ func ask(t *testing.T, s *storage.Store) {
 	} {
 		r, err := x.Search(ctx, q, SearchOptions{Limit: 400, Deadline: time.Minute})
 		check(err)
-		if len(r.Hits) > 600 || r.Total > 1<<33 {
+		if len(r.Hits) > 600 || uint64(r.Total) > 1<<33 {
 			t.Fatalf("%q: %d hits of %d", q, len(r.Hits), r.Total)
 		}
 	}

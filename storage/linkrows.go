@@ -123,12 +123,15 @@ type LinkRow struct {
 	last    []byte
 	segment uint32
 	host    []byte
-	domain  string
+	domains urlkey.DomainWalk
+	runs    uint64 // of neighbouring hosts of one domain
+	domain  int    // of the last host
 }
 
 // Reset empties the row; merged says which kind it is.
 func (r *LinkRow) Reset(merged bool) {
-	*r = LinkRow{merged: merged, links: r.links[:0], last: r.last[:0], host: r.host[:0]}
+	*r = LinkRow{merged: merged, links: r.links[:0], last: r.last[:0], host: r.host[:0], domains: r.domains}
+	r.domains.Reset()
 }
 
 // Empty reports whether the row has no links.
@@ -141,10 +144,7 @@ func (r *LinkRow) Add(from, anchor []byte, segment uint32) {
 		if host := urlkey.HostKeyOf(from); !bytes.Equal(host, r.host) {
 			r.host = append(r.host[:0], host...)
 			r.counts.Hosts++
-			if domain := domainOf(r.host); r.counts.Hosts == 1 || domain != r.domain {
-				r.domain = domain
-				r.counts.Domains++
-			}
+			r.addDomain()
 		}
 	}
 	if r.merged {
@@ -155,12 +155,26 @@ func (r *LinkRow) Add(from, anchor []byte, segment uint32) {
 	r.last, r.segment = append(r.last[:0], from...), segment
 }
 
-// domainOf is the common prefix of the keys of a host's registered domain; of what is no host, all of it.
-func domainOf(host []byte) string {
-	if len(host) == 0 {
-		return ""
+// addDomain counts the domain of the current host. What is no host is a domain of its own, before all hosts.
+func (r *LinkRow) addDomain() {
+	last, first := r.domain, true
+	if r.domain = -1; len(r.host) > 0 {
+		r.domain, first = r.domains.Next(urlkey.HostKey(r.host))
 	}
-	return urlkey.HostKey(host).DomainKey()
+	if first {
+		r.counts.Domains++
+	}
+	if r.counts.Hosts == 1 || r.domain != last {
+		r.runs++
+	}
+}
+
+// describes reports whether counts are those of the links. Earlier versions counted a domain again after the domains of
+// a public suffix below it; their rows stay as they are until they are merged again.
+func (r *LinkRow) describes(counts LinkCounts) bool {
+	runs := r.counts
+	runs.Domains = r.runs
+	return counts == r.counts || counts == runs
 }
 
 // Counts are those of the links.

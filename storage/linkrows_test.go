@@ -46,6 +46,28 @@ func TestLinkRow(t *testing.T) {
 	}
 }
 
+// TestLinkRowAround: a domain around a public suffix is counted once. A row in which it was counted again, as earlier
+// versions did, is no fault.
+func TestLinkRowAround(t *testing.T) {
+	var row LinkRow
+	for range 2 {
+		row.Reset(true)
+		for _, from := range []string{
+			"com,amazonaws,)/ http", "com,amazonaws,s3,a,)/ http", "com,amazonaws,s3,b,)/ http", "com,amazonaws,www,)/ http",
+		} {
+			row.Add([]byte(from), nil, 1)
+		}
+		if c := row.Counts(); c != (LinkCounts{Pages: 4, Hosts: 4, Domains: 3}) {
+			t.Errorf("%+v", c)
+		}
+		for domains, want := range map[uint64]bool{2: false, 3: true, 4: true, 5: false} {
+			if got := row.describes(LinkCounts{Pages: 4, Hosts: 4, Domains: domains}); got != want {
+				t.Errorf("%d domains: %t", domains, got)
+			}
+		}
+	}
+}
+
 // TestLinkMerge: links of several rows come by source, of one source by segment.
 func TestLinkMerge(t *testing.T) {
 	var merge LinkMerge

@@ -79,7 +79,7 @@ func (c *child) wait() (usage, error) {
 	if s := c.cmd.ProcessState; s != nil {
 		u.cpu = s.UserTime() + s.SystemTime()
 		if r, ok := s.SysUsage().(*syscall.Rusage); ok {
-			u.peakKB, u.written = r.Maxrss, r.Oublock*512
+			u.peakKB, u.written = int64(r.Maxrss), int64(r.Oublock)*512
 		}
 	}
 	if c.failed != nil {

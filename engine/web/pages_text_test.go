@@ -91,7 +91,7 @@ func TestNumbers(t *testing.T) {
 	for got, want := range map[string]string{
 		numberText(4210007): "4,210,007", numberText(-1234.5): "-1,234.5", numberText(uint64(12)): "12",
 		plural(1, "fetch"): "1 fetch", plural(2, "fetch"): "2 fetches", plural(29, "day"): "29 days",
-		plural(3, "reply"): "3 replies", byteText(999): "999 B", byteText(3_140_000_000): "3.14 GB",
+		plural(3, "reply"): "3 replies", byteText(999): "999 B", byteText(uint64(3_140_000_000)): "3.14 GB",
 		byteText(uint64(math.MaxUint64)): "18447 PB", rateText(1240): "1,240", rateText(3.5): "3.50", rateText(0): "0",
 		spanText(130 * time.Minute): "2 h 10 min", spanText(50 * time.Hour): "2 d 2 h",
 		spanText(9 * time.Second):         "9 s",

@@ -4,6 +4,7 @@ package urlkey
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
@@ -82,3 +83,43 @@ func (m *DomainMemo) DomainKey(key []byte) string {
 	}
 	return m.domain
 }
+
+// DomainWalk tells the registered domains of hosts that come in the order of their keys apart. Those of a domain are
+// neighbours but for one case: a public suffix below a domain, as s3.amazonaws.com is below amazonaws.com, whose own
+// domains stand between the hosts of that domain. So the walk remembers the domains around the current host, a few at
+// most. The zero value is ready. It belongs to one goroutine at a time.
+type DomainWalk struct {
+	around []walkedDomain // each is a prefix of the next
+	count  int
+}
+
+// walkedDomain is a domain that a DomainWalk is within.
+type walkedDomain struct {
+	key    string
+	number int
+}
+
+// Next returns the number of the host's domain, from 0 in the order in which domains were met, and whether the host is
+// the first of it. h must not be less than the host before.
+func (w *DomainWalk) Next(h HostKey) (number int, first bool) {
+	key := h.DomainKey()
+	for len(w.around) > 0 && !strings.HasPrefix(string(h), w.around[len(w.around)-1].key) {
+		w.around = w.around[:len(w.around)-1]
+	}
+	for i := len(w.around) - 1; i >= 0; i-- {
+		if w.around[i].key == key {
+			return w.around[i].number, false
+		}
+	}
+	w.around = append(w.around, walkedDomain{key, w.count})
+	w.count++
+	return w.count - 1, true
+}
+
+// Within reports whether more hosts of a domain may come, by the number that Next gave it.
+func (w *DomainWalk) Within(number int) bool {
+	return slices.ContainsFunc(w.around, func(d walkedDomain) bool { return d.number == number })
+}
+
+// Reset makes the walk begin anew.
+func (w *DomainWalk) Reset() { w.around, w.count = w.around[:0], 0 }

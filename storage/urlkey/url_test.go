@@ -313,3 +313,43 @@ func TestSuffixes(t *testing.T) {
 		}
 	}
 }
+
+// TestDomainWalk: each registered domain has one number and one first host, also amazonaws.com, whose hosts stand around
+// the domains of public suffixes below it.
+func TestDomainWalk(t *testing.T) {
+	names := []string{
+		"amazonaws.com", "amazonaws.com:8080", "aws.amazonaws.com", "www.amazonaws.com", "z.www.amazonaws.com",
+		"s3.amazonaws.com", "a.s3.amazonaws.com", "x.a.s3.amazonaws.com", "b.s3.amazonaws.com",
+		"c.elb.amazonaws.com", "amazonaws.org", "example.com", "www.example.com", "a.github.io", "github.io",
+		"b.github.io", "127.0.0.1", "[::1]", "localhost",
+	}
+	var walk urlkey.DomainWalk
+	rapid.Check(t, func(t *rapid.T) {
+		var hosts []urlkey.HostKey
+		for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom(names), rapid.ID[string]).Draw(t, "hosts") {
+			u, err := urlkey.Parse("http://" + name + "/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			hosts = append(hosts, u.HostKey())
+		}
+		slices.Sort(hosts)
+		walk.Reset()
+		numbers := map[string]int{}
+		for i, h := range hosts {
+			want, met := numbers[h.Domain()]
+			if !met {
+				want = len(numbers)
+				numbers[h.Domain()] = want
+			}
+			if got, first := walk.Next(h); got != want || first == met {
+				t.Fatalf("%s in %q: number %d, first %t, want %d, %t", h, hosts, got, first, want, !met)
+			}
+			for _, later := range hosts[i:] {
+				if n, met := numbers[later.Domain()]; met && !walk.Within(n) {
+					t.Fatalf("after %s, %s is not within %d", h, later, n)
+				}
+			}
+		}
+	})
+}

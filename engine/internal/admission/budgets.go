@@ -148,7 +148,7 @@ func (bs *budgets) sum(rd storage.Reader, domain string) (b Budget, hosts int, e
 	sc := rd.Scan(storage.HostCountsRange(), from, to)
 	defer sc.Close()
 	for ; hosts < domainHostsMax && sc.Next(); hosts++ {
-		if err := b.Used.addHost(sc); err != nil {
+		if err := b.Used.addHost(sc, domain); err != nil {
 			return b, hosts, err
 		}
 	}
@@ -168,8 +168,12 @@ func (bs *budgets) limitOf(domain string, referrers func(domain string) (uint64,
 	return limit, nil
 }
 
-// addHost adds what the host at which a scanner of hosts' counts is has cost.
-func (c *Cost) addHost(sc *storage.Scanner) error {
+// addHost adds what the host at which a scanner of hosts' counts is has cost, if it is of the domain: hosts of a public
+// suffix below a domain have that domain's prefix, but domains of their own.
+func (c *Cost) addHost(sc *storage.Scanner, domain string) error {
+	if urlkey.HostKey(sc.Key()).DomainKey() != domain {
+		return nil
+	}
 	var counts storage.HostCounts
 	if err := storage.DecodeHostCounts(sc.Value(), &counts); err != nil {
 		return fmt.Errorf("hostdb counts of %s: %w", sc.Key(), err)
@@ -213,7 +217,7 @@ func (d *DomainBudgets) Of(domain string) (b Budget, err error) {
 		d.at = d.hosts.Next()
 	}
 	for n := 0; n < domainHostsMax && d.at && strings.HasPrefix(string(d.hosts.Key()), domain); n++ {
-		if err := b.Used.addHost(d.hosts); err != nil {
+		if err := b.Used.addHost(d.hosts, domain); err != nil {
 			return b, err
 		}
 		d.passed = append(d.passed[:0], d.hosts.Key()...)

@@ -128,6 +128,26 @@ func TestDomainBudget(t *testing.T) {
 	}
 }
 
+// TestDomainBudgetAround: what the domains of a public suffix cost is no cost of the domain around it.
+func TestDomainBudgetAround(t *testing.T) {
+	w := newWorld(t)
+	w.spent("aws.amazonaws.com", 1, 10, 100)
+	w.spent("a.s3.amazonaws.com", 5, 1000, 2000)
+	w.spent("www.amazonaws.com", 2, 20, 200)
+	a := w.process(admission.Options{})
+	want := admission.Cost{URLs: 3, Bytes: 30, Time: 300 * time.Millisecond}
+	if b, err := a.DomainBudget("com,amazonaws,"); err != nil || b.Used != want {
+		t.Errorf("%+v, %v, want %+v", b.Used, err, want)
+	}
+	all := a.DomainBudgets(w.store)
+	defer all.Close()
+	for domain, urls := range map[string]int64{"com,amazonaws,": 3, "com,amazonaws,s3,a,": 5} {
+		if b, err := all.Of(domain); err != nil || b.Used.URLs != urls {
+			t.Errorf("%s: %+v, %v, want %d", domain, b.Used, err, urls)
+		}
+	}
+}
+
 // TestReferralGrows: bits of later segments are added to those that are known.
 func TestReferralGrows(t *testing.T) {
 	w := newWorld(t)

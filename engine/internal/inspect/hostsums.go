@@ -35,33 +35,60 @@ func (s *HostSum) add(c *storage.HostCounts) {
 	s.TookMS += c.TookMS
 }
 
-// Domains sums up hosts by their registered domains: the limit domains with the most URLs, most first; all in key order
-// if limit is 0. A domain's hosts are neighbours in hostdb, so memory holds at most 2 × limit of them.
-func (in *Inspect) Domains(ctx context.Context, limit int) (list []HostSum, err error) {
-	byURLs := func(a, b HostSum) int {
-		return cmp.Or(cmp.Compare(b.URLs, a.URLs), cmp.Compare(a.Name, b.Name))
-	}
-	domain := ""
+// domainSum is the sum of a domain's hosts, by its number.
+type domainSum struct {
+	HostSum
+	number int
+}
+
+// Domains sums up hosts by their registered domains: the limit domains with the most URLs, most first; all, in the
+// order of their first hosts' keys, if limit is 0. Memory holds at most twice limit domains, and those around them.
+func (in *Inspect) Domains(ctx context.Context, limit int) ([]HostSum, error) {
+	var walk urlkey.DomainWalk
+	var list []domainSum
 	for e, err := range in.hostCounts(ctx, "") {
 		if err != nil {
 			return nil, err
 		}
 		host := urlkey.HostKey(e.key)
-		if key := host.DomainKey(); key != domain || len(list) == 0 {
+		number, first := walk.Next(host)
+		if first {
 			if limit > 0 && len(list) >= 2*limit {
-				slices.SortFunc(list, byURLs)
-				list = list[:limit]
+				list = mostURLs(list, limit, walk.Within)
 			}
-			domain = key
-			list = append(list, HostSum{Name: host.Domain()})
+			list = append(list, domainSum{HostSum{Name: host.Domain()}, number})
 		}
-		list[len(list)-1].add(e.value)
+		for i := len(list) - 1; i >= 0; i-- {
+			if list[i].number == number {
+				list[i].add(e.value)
+				break
+			}
+		}
 	}
 	if limit > 0 {
-		slices.SortFunc(list, byURLs)
-		list = list[:min(limit, len(list))]
+		list = mostURLs(list, limit, nil)
 	}
-	return list, nil
+	var sums []HostSum
+	for i := range list {
+		sums = append(sums, list[i].HostSum)
+	}
+	return sums, nil
+}
+
+// mostURLs keeps the limit domains with the most URLs, most first, and after them those that keep names.
+func mostURLs(list []domainSum, limit int, keep func(number int) bool) []domainSum {
+	slices.SortFunc(list, func(a, b domainSum) int {
+		return cmp.Or(cmp.Compare(b.URLs, a.URLs), cmp.Compare(a.Name, b.Name))
+	})
+	limit = min(limit, len(list))
+	rest := list[limit:]
+	list = list[:limit]
+	for _, d := range rest {
+		if keep != nil && keep(d.number) {
+			list = append(list, d)
+		}
+	}
+	return list
 }
 
 // HostSums sums up hosts by a name of theirs, of which there are few: most URLs first.

@@ -200,6 +200,35 @@ func TestHosts(t *testing.T) {
 	}
 }
 
+// TestDomains: a domain around a public suffix is one, also where it is not among the largest so far.
+func TestDomains(t *testing.T) {
+	w := newWorld(t, anywhere())
+	for name, fetched := range map[string]uint32{
+		"aws.amazonaws.com": 1, "a.s3.amazonaws.com": 3, "b.s3.amazonaws.com": 4, "c.s3.amazonaws.com": 2,
+		"d.s3.amazonaws.com": 2, "www.amazonaws.com": 9, "b.example": 5,
+	} {
+		var c storage.HostCounts
+		c.ByStatus[storage.StatusFetched] = fetched
+		w.counts(name, c)
+	}
+	for limit, want := range []string{
+		"amazonaws.com 2 10 a.s3.amazonaws.com 1 3 b.s3.amazonaws.com 1 4 c.s3.amazonaws.com 1 2 " +
+			"d.s3.amazonaws.com 1 2 b.example 1 5",
+		"amazonaws.com 2 10",
+		"amazonaws.com 2 10 b.example 1 5",
+		"amazonaws.com 2 10 b.example 1 5 b.s3.amazonaws.com 1 4",
+	} {
+		list, err := w.Domains(ctx, limit)
+		var got []string
+		for _, d := range list {
+			got = append(got, fmt.Sprint(d.Name, " ", d.Hosts, " ", d.URLs))
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("the %d largest: %q, %v, want %q", limit, got, err, want)
+		}
+	}
+}
+
 // TestInlinks: only the newest version of a linking page counts, and a truncated one does not replace a complete one.
 func TestInlinks(t *testing.T) {
 	w := newWorld(t, anywhere())

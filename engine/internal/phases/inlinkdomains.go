@@ -83,7 +83,7 @@ func (p *Phases) linkingDomains(
 		return 0, fmt.Errorf("sorting links by source: %w", err)
 	}
 	var pair []byte
-	err = b.eachEdge(ctx, NodeDomains, func(edge []byte, domain int, r *storage.Record) error {
+	err = b.eachEdge(ctx, newDomainWalk(rd), func(edge []byte, domain int, r *storage.Record) error {
 		to, _, ok := readEdge(edge, r)
 		if !ok {
 			return nil

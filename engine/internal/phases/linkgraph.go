@@ -118,10 +118,20 @@ type nodeWalk struct {
 	number int // of the current record's node; -1 before the first
 	node   []byte
 	host   []byte
+	// domains, if not nil, numbers domains: each has one number, which may be less than the one before.
+	domains *urlkey.DomainWalk
 }
 
 func newNodeWalk(rd storage.Reader, nodes GraphNodes) *nodeWalk {
 	return &nodeWalk{nodes: nodes, sc: rd.Scan(storage.Crawldb(), nil, nil), number: -1}
+}
+
+// newDomainWalk numbers domains for those who only tell them apart. A nodeWalk of NodeDomains numbers a domain anew
+// after those of a public suffix below it, since numbers must not decrease there.
+func newDomainWalk(rd storage.Reader) *nodeWalk {
+	w := newNodeWalk(rd, NodeDomains)
+	w.domains = new(urlkey.DomainWalk)
+	return w
 }
 
 // next moves to the next record; false at the end, and on errors.
@@ -138,6 +148,10 @@ func (w *nodeWalk) next() bool {
 		return true
 	}
 	w.host = append(w.host[:0], urlkey.HostKeyOf(key)...)
+	if w.domains != nil {
+		w.number, _ = w.domains.Next(urlkey.HostKey(w.host))
+		return true
+	}
 	if node := w.nodes.nodeOf(key); w.number < 0 || !bytes.Equal(node, w.node) {
 		w.node = append(w.node[:0], node...)
 		w.number++
@@ -387,7 +401,7 @@ func (b *graphing) makeBlocks(blocks int) error {
 // write writes the edges into the blocks, source by source.
 func (b *graphing) write(ctx context.Context) error {
 	source := -1
-	err := b.eachEdge(ctx, b.o.Nodes, func(edge []byte, from int, r *storage.Record) error {
+	err := b.eachEdge(ctx, newNodeWalk(b.rd, b.o.Nodes), func(edge []byte, from int, r *storage.Record) error {
 		if from != source {
 			if err := b.source(source); err != nil {
 				return err
@@ -409,16 +423,16 @@ func (b *graphing) write(ctx context.Context) error {
 }
 
 // eachEdge calls fn with the edges in bySource of the pages that crawldb has, in the order of these, with the number of
-// the page's node and its record.
+// the page's node and its record. It closes the walk, which gives the numbers.
 func (b *graphing) eachEdge(
-	ctx context.Context, nodes GraphNodes, fn func(edge []byte, from int, r *storage.Record) error,
+	ctx context.Context, walk *nodeWalk, fn func(edge []byte, from int, r *storage.Record) error,
 ) (err error) {
+	defer func() { err = errors.Join(err, walk.sc.Close()) }()
 	run, err := b.bySource.Sort()
 	if err != nil {
 		return err
 	}
-	walk := newNodeWalk(b.rd, nodes)
-	defer func() { err = errors.Join(err, run.Close(), walk.sc.Close()) }()
+	defer func() { err = errors.Join(err, run.Close()) }()
 	var r storage.Record
 	var page []byte
 	known := false

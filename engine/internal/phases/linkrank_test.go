@@ -275,7 +275,10 @@ func TestInlinkDomainsBelowSuffixes(t *testing.T) {
 		page{url: "http://github.io/", links: []string{"http://a.github.io/", "http://github.io:8080/"}},
 		page{url: "http://a.github.io/", links: []string{"http://github.io/", "http://www.a.github.io/"}},
 		page{url: "http://b.github.io/", links: []string{"http://github.io/", "http://a.github.io/"}},
-		page{url: "http://a.s3.amazonaws.com/", links: []string{"http://www.amazonaws.com/"}},
+		page{url: "http://a.s3.amazonaws.com/", links: []string{"http://www.amazonaws.com/", "http://b.github.io/"}},
+		// Two hosts of a domain, around the domain of a public suffix below it.
+		page{url: "http://aws.amazonaws.com/", links: []string{"http://b.github.io/"}},
+		page{url: "http://www.amazonaws.com/", links: []string{"http://b.github.io/"}},
 	)
 	if _, err := w.p.UpdateDB(context.Background(), segment); err != nil {
 		t.Fatal(err)
@@ -292,7 +295,9 @@ func TestInlinkDomainsBelowSuffixes(t *testing.T) {
 			return nil
 		},
 	})
-	want := map[string]float64{"http://github.io/": 2, "http://a.github.io/": 2, "http://www.amazonaws.com/": 1}
+	want := map[string]float64{
+		"http://github.io/": 2, "http://a.github.io/": 2, "http://b.github.io/": 2, "http://www.amazonaws.com/": 1,
+	}
 	if err != nil || !maps.Equal(got, want) {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}

@@ -140,10 +140,10 @@ func (g *Segments) readLinks(s *Scratch) {
 			})
 		}
 		o.Outlinks = append(o.Outlinks, storage.Outlink{
-			Anchor: l.Anchor, NoFollow: l.NoFollow, Repeats: uint32(min(l.Repeats, math.MaxUint32)),
+			Anchor: l.Anchor, NoFollow: l.NoFollow, Repeats: uint32(min(uint64(l.Repeats), math.MaxUint32)),
 		})
 	}
-	o.SelfLinks = uint32(min(s.page.SelfLinks, math.MaxUint32))
+	o.SelfLinks = uint32(min(uint64(s.page.SelfLinks), math.MaxUint32))
 	// The keys are encoded before the scratch is used again.
 	all, from := urlkey.Key(unsafe.String(unsafe.SliceData(s.keys), len(s.keys))), 0
 	for i, end := range s.ends {
