@@ -448,7 +448,7 @@ func (c *conductor) settleWhole() error {
 	if w.o.NoIndex {
 		_, err = w.mergeLinks(c.abort, linkRowsSettled)
 	} else {
-		x, err = w.buildIndex(c.abort, IndexOptions{Refresh: true, unlessDone: true})
+		x, err = w.buildIndex(c.abort, IndexOptions{Refresh: true})
 	}
 	c.noteIndexed(d, x)
 	if err != nil {

@@ -113,10 +113,14 @@ type DedupOptions struct {
 type IndexOptions struct {
 	// Segments are linked segments whose pages become documents; nil means every linked segment.
 	Segments []uint32
-	// Refresh also walks all of crawldb and brings every document up to date: pages whose anchor texts changed, pages
-	// that are no longer duplicates, pages that are gone. After that the index is a function of crawldb, linkdb and
-	// parse records, and of the live filters: what they refuse is not found.
+	// Refresh also brings every document up to date: pages whose anchor texts changed, pages that are no longer
+	// duplicates, pages that are gone. After that the index is a function of crawldb, linkdb and parse records, and of
+	// the live filters: what they refuse is not found. The first refresh looks at all pages. A later one looks at those
+	// that may be others since, which the phases note, unless there are live filters or index filters: nobody knows
+	// what these refuse or do by now.
 	Refresh bool
+	// EveryDocument makes Refresh look at all pages all the same, for example after what an index filter reads changed.
+	EveryDocument bool
 	// Resend makes the index writers get all documents again, for example after the other engine lost them.
 	Resend bool
 	// MaxSegments has index segments merged until there are at most so many, and none has deleted documents: with 1,
@@ -124,8 +128,7 @@ type IndexOptions struct {
 	// writing the merged part again, beside searches; there may be more where Options.Memory is too little.
 	MaxSegments int
 
-	keys       *storage.Sorter // of more pages
-	unlessDone bool            // Refresh only if crawldb or linkdb changed since the last one
+	keys *storage.Sorter // of more pages
 }
 
 // Limits end a crawl or a fetch early. What else is due stays due. 0 means no bound; negative values are refused.

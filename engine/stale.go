@@ -16,7 +16,7 @@ import (
 )
 
 // A refresh of the index looks at all documents the first time, and leaves a mark. The next one looks at those that may
-// be others since:
+// be others since, unless IndexOptions.EveryDocument is set:
 //
 //	notes of pages (storage.Stale)     ─▶ these pages
 //	links of segments linked since     ─▶ their targets
@@ -83,7 +83,7 @@ func (x *indexing) run(ctx context.Context, o IndexOptions) error {
 	if err != nil {
 		return err
 	}
-	x.changed = ok && o.unlessDone && x.refresh
+	x.changed = ok && x.refresh && !o.EveryDocument
 	for _, number := range o.Segments {
 		seg, err := phases.SegmentIn(x.store, number, "index", storage.SegmentLinked)
 		if err != nil {

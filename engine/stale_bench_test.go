@@ -42,7 +42,7 @@ func BenchmarkRefresh(b *testing.B) {
 	}
 	refresh := func(all bool) time.Duration {
 		start := processCPU()
-		if _, err := e.w.buildIndex(ctx, IndexOptions{Refresh: true, unlessDone: !all}); err != nil {
+		if _, err := e.w.buildIndex(ctx, IndexOptions{Refresh: true, EveryDocument: all}); err != nil {
 			b.Fatal(err)
 		}
 		return processCPU() - start

@@ -201,7 +201,7 @@ func checkRefreshed(t *testing.T, o engine.Options) {
 	before, err := e.Inspect().IndexDigest(ctx)
 	var r engine.IndexReport
 	if err == nil {
-		r, err = e.Index(ctx, engine.IndexOptions{Refresh: true})
+		r, err = e.Index(ctx, engine.IndexOptions{Refresh: true, EveryDocument: true})
 	}
 	after, err2 := e.Inspect().IndexDigest(ctx)
 	if err != nil || err2 != nil {

@@ -53,7 +53,8 @@ func TestLinkRowAround(t *testing.T) {
 	for range 2 {
 		row.Reset(true)
 		for _, from := range []string{
-			"com,amazonaws,)/ http", "com,amazonaws,s3,a,)/ http", "com,amazonaws,s3,b,)/ http", "com,amazonaws,www,)/ http",
+			"com,amazonaws,)/ http", "com,amazonaws,s3,a,)/ http", "com,amazonaws,s3,b,)/ http",
+			"com,amazonaws,www,)/ http",
 		} {
 			row.Add([]byte(from), nil, 1)
 		}

@@ -205,7 +205,7 @@ func invertlinksCommand(c *console) *cobra.Command {
 }
 
 func indexCommand(c *console) *cobra.Command {
-	var rebuild, resend bool
+	var rebuild, resend, every bool
 	var most int
 	cmd := wholeCommand(c, inIndex, "index", "index the pages of linked segments, and refresh documents that changed",
 		"all linked ones", func(o *engine.Options) { o.RebuildIndex = rebuild },
@@ -215,6 +215,7 @@ func indexCommand(c *console) *cobra.Command {
 			}
 			r, err := s.Index(ctx, engine.IndexOptions{
 				Segments: segments, Refresh: true, Resend: resend, MaxSegments: most,
+				EveryDocument: every,
 			})
 			changed := r.Added + r.Refreshed + r.Deleted
 			for _, w := range r.Writers {
@@ -229,6 +230,8 @@ func indexCommand(c *console) *cobra.Command {
 			}
 			return r, err
 		})
+	cmd.Flags().BoolVar(&every, "every-document", false,
+		"look at every document, not only at those that may have changed since the last time")
 	cmd.Flags().BoolVar(&resend, "resend", false, "send all documents to the engines of index-to again")
 	cmd.Flags().IntVar(&most, "max-segments", 0,
 		"merge until there are at most `N` index segments; 1 searches fastest")

@@ -115,6 +115,7 @@ func TestBesideCrawl(t *testing.T) {
 		{"delete", site + "/copy.html", "not.known"}, {"delete", "::"}, {"delete", site + "/log/*", "--json"},
 		{"export"}, {"export", "--format", "jsonl"}, {"export", "--format", "xml"},
 		{"dedup"}, {"dedup", "99"}, {"index", "--max-segments", "1", "--json"}, {"index", "99"},
+		{"index", "--every-document"}, {"index", "--every-document", "--json"},
 		{"recrawl", site + "/mend.html", "not.known"}, {"recrawl", "::"}, {"recrawl", site + "/*", "--json"},
 		{"dedup-urls", seeds, "-"}, {"dedup-urls", "--known", "-", "--json", "-"},
 		{"dedup-urls", "--refused", "-", seeds},

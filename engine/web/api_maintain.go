@@ -33,6 +33,8 @@ type indexing struct {
 	Segments    []uint32 `json:"segments,omitempty"`     // linked ones; none: every linked segment
 	MaxSegments int      `json:"max_segments,omitempty"` // merge until there are at most so many; 0: no bound
 	Resend      bool     `json:"resend,omitempty"`       // send all documents to index writers again
+	// EveryDocument looks at all documents, not only at those that may have changed.
+	EveryDocument bool `json:"every_document,omitempty"`
 }
 
 // IndexAnswer is the report of an indexing.
@@ -67,6 +69,7 @@ func (h *Handler) index(c *call) (any, error) {
 	}
 	r, err := h.e.Index(c.ctx, engine.IndexOptions{
 		Segments: o.Segments, Refresh: true, Resend: o.Resend, MaxSegments: o.MaxSegments,
+		EveryDocument: o.EveryDocument,
 	})
 	problem, err := notSent(err)
 	return IndexAnswer{r, problem}, err

@@ -21,7 +21,10 @@ func (c *Client) Verify(ctx context.Context) (r engine.VerifyReport, err error) 
 // Index is Engine.Index; IndexOptions.Refresh is set.
 func (c *Client) Index(ctx context.Context, o engine.IndexOptions) (engine.IndexReport, error) {
 	var a IndexAnswer
-	err := c.post(ctx, "/index", indexing{Segments: o.Segments, MaxSegments: o.MaxSegments, Resend: o.Resend}, &a)
+	body := indexing{
+		Segments: o.Segments, MaxSegments: o.MaxSegments, Resend: o.Resend, EveryDocument: o.EveryDocument,
+	}
+	err := c.post(ctx, "/index", body, &a)
 	if err == nil && a.Problem != nil {
 		err = a.Problem.asError()
 	}

@@ -314,8 +314,8 @@ func TestSuffixes(t *testing.T) {
 	}
 }
 
-// TestDomainWalk: each registered domain has one number and one first host, also amazonaws.com, whose hosts stand around
-// the domains of public suffixes below it.
+// TestDomainWalk: each registered domain has one number and one first host, also amazonaws.com, whose hosts stand
+// around the domains of public suffixes below it.
 func TestDomainWalk(t *testing.T) {
 	names := []string{
 		"amazonaws.com", "amazonaws.com:8080", "aws.amazonaws.com", "www.amazonaws.com", "z.www.amazonaws.com",
