@@ -39,7 +39,8 @@ type FacetError struct {
 }
 
 func (e *FacetError) Error() string {
-	return fmt.Sprintf("facet %q: no document has a field of this name; there are %s", e.Name, strings.Join(e.Known, ", "))
+	known := strings.Join(e.Known, ", ")
+	return fmt.Sprintf("facet %q: no document has a field of this name; there are %s", e.Name, known)
 }
 
 // checkFacets returns a *FacetError for a name that is neither that of a value of all documents nor that of a stored

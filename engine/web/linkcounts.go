@@ -22,7 +22,8 @@ type linkCount struct {
 
 // linkCounts keeps the links of hits as long as Answers keeps pages with them: until the index changes. To count those
 // of ten hits takes a fifth of the time of a page, and other queries find the same pages. It has two generations of at
-// most linkCountsKept: what is used survives. They take about 3 MB at most. Any goroutine may use it; the zero value is empty.
+// most linkCountsKept: what is used survives. They take about 3 MB at most. Any goroutine may use it; the zero value is
+// empty.
 type linkCounts struct {
 	mu       sync.Mutex
 	at       uint64 // what the index was, as Answers says

@@ -31,8 +31,8 @@ type queue struct {
 	means   [taskKinds]time.Duration // that one takes, of the last ones
 }
 
-// taskKind is what a slot is taken for. Completions take a hundredth of what searches do, and far more come: in one mean
-// they would hide how long searches take.
+// taskKind is what a slot is taken for. Completions take a hundredth of what searches do, and far more come: in one
+// mean they would hide how long searches take.
 type taskKind uint8
 
 const (
