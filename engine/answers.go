@@ -43,6 +43,9 @@ func newAnswers(limit int64, generation func() uint64) *Answers {
 	return &Answers{limit: limit, generation: generation, byKey: map[string]*list.Element{}}
 }
 
+// Index says what the index is: a number that grows with each change.
+func (a *Answers) Index() uint64 { return a.generation() }
+
 // Get returns what was kept under a key. Without it, at says what the index is, for the Put of what is found after this
 // call.
 func (a *Answers) Get(key string) (value []byte, at uint64, ok bool) {

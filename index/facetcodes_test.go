@@ -99,3 +99,35 @@ func TestTopHosts(t *testing.T) {
 		}
 	})
 }
+
+// TestHostSums: hosts of several parts are added up as in a map, the first part that has one giving its name, also
+// where hashes share their low bits, and where sums were used before.
+func TestHostSums(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sums, parts := hostSumsPool.Get().(*hostSums), []*part{{number: 0}, {number: 1}, {number: 2}}
+		defer sums.release()
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		shift := rapid.SampledFrom([]int{0, 20, 60}).Draw(t, "shift")
+		counts := rapid.IntRange(0, 300).Draw(t, "counts")
+		want, distinct := map[uint64]hostCount{}, 0
+		sums.begin(counts)
+		for range counts {
+			c := hostCount{rng.Uint64N(200) << shift, 1 + rng.IntN(9), parts[rng.IntN(3)], rng.Uint32()}
+			sums.add(c)
+			if was, ok := want[c.id]; ok {
+				c.n, c.part, c.doc = c.n+was.n, was.part, was.doc
+			} else {
+				distinct++
+			}
+			want[c.id] = c
+		}
+		if len(sums.list) != distinct {
+			t.Fatalf("%d hosts, want %d", len(sums.list), distinct)
+		}
+		for _, c := range sums.list {
+			if c != want[c.id] {
+				t.Fatalf("%+v, want %+v", c, want[c.id])
+			}
+		}
+	})
+}

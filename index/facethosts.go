@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -104,24 +105,70 @@ func (f *hostFacet) best(most int, work *budget) (best []hostCount, distinct int
 		return top.sorted(), len(p.hosts)
 	}
 	slices.SortFunc(f.parts, func(a, b partHosts) int { return cmp.Compare(a.part.number, b.part.number) })
-	all := map[uint64]hostCount{}
+	sums := hostSumsPool.Get().(*hostSums)
+	defer sums.release()
+	all := 0
+	for i := range f.parts {
+		all += len(f.parts[i].hosts)
+	}
+	sums.begin(all)
 	for i := range f.parts {
 		for n, h := range f.parts[i].hosts {
 			if n%hostUnit == 0 && !work.spend(1) {
 				break
 			}
-			c := f.parts[i].of(h)
-			if was, ok := all[c.id]; ok {
-				c.n, c.part, c.doc = c.n+was.n, was.part, was.doc
-			}
-			all[c.id] = c
+			sums.add(f.parts[i].of(h))
 		}
 	}
-	top := newTopHosts(most, len(all))
-	for _, c := range all {
+	top := newTopHosts(most, len(sums.list))
+	for _, c := range sums.list {
 		top.add(c)
 	}
-	return top.sorted(), len(all)
+	return top.sorted(), len(sums.list)
+}
+
+// hostSums adds up what hosts have in several parts: a map of their hashes, which need no other hash. Searches share
+// them through a pool, since a map made anew was a fifth of the memory that a page of hits allocated.
+type hostSums struct {
+	list   []hostCount
+	places []uint32 // 1 more than the place in list, under the hash of a host or behind it; 0: none
+}
+
+var hostSumsPool = sync.Pool{New: func() any { return &hostSums{} }}
+
+// hostSumsKept is the number of hosts up to which sums are kept for another search.
+const hostSumsKept = 1 << 16
+
+// begin makes room for a number of hosts.
+func (s *hostSums) begin(hosts int) {
+	s.list = slices.Grow(s.list[:0], hosts)
+	size := 2 << bits.Len(uint(hosts)) // at most half of the places are taken
+	s.places = slices.Grow(s.places[:0], size)[:size]
+	clear(s.places)
+}
+
+// add adds what a host has in a part. Its name is read where the first part has it.
+func (s *hostSums) add(c hostCount) {
+	mask := uint64(len(s.places) - 1)
+	for at := c.id & mask; ; at = (at + 1) & mask {
+		switch i := s.places[at]; {
+		case i == 0:
+			s.list = append(s.list, c)
+			s.places[at] = uint32(len(s.list))
+			return
+		case s.list[i-1].id == c.id:
+			s.list[i-1].n += c.n
+			return
+		}
+	}
+}
+
+// release gives the sums to another search. They keep no part alive.
+func (s *hostSums) release() {
+	if cap(s.list) <= hostSumsKept {
+		clear(s.list)
+		hostSumsPool.Put(s)
+	}
 }
 
 // matchesOf returns the numbers of matches that some hosts have; counted is false if no facet has counted them all.

@@ -4,6 +4,7 @@ package index
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,33 @@ const (
 	FacetHost     = "host"
 	FacetYear     = "year" // of Document.Date
 )
+
+// FacetError says that a name of SearchOptions.Facets is none of which there are values.
+type FacetError struct {
+	Name  string
+	Known []string // names that there are
+}
+
+func (e *FacetError) Error() string {
+	known := strings.Join(e.Known, ", ")
+	return fmt.Sprintf("facet %q: no document has a field of this name; there are %s", e.Name, known)
+}
+
+// checkFacets returns a *FacetError for a name that is neither that of a value of all documents nor that of a stored
+// field that a document has, or had. Without documents nobody knows which fields there will be.
+func (st *state) checkFacets(names []string) error {
+	known := []string{FacetLanguage, FacetType, FacetHost, FacetYear}
+	for _, name := range names {
+		if slices.Contains(known[:4], name) || len(st.segments) == 0 {
+			continue
+		}
+		if field, ok := fieldName(name); ok && st.hasField(field) {
+			continue
+		}
+		return &FacetError{Name: name, Known: append(known, mergedFieldNames(st.segments)...)}
+	}
+	return nil
+}
 
 // facet counts the values of one facet in windows of matches. They come part by part.
 type facet interface {

@@ -170,7 +170,7 @@ func TestValuesOfStore(t *testing.T) {
 		{Order: index.OrderLargest, Collapse: true},
 	} {
 		o.Limit, o.Deadline = 1000, time.Minute
-		o.Facets, o.FacetValues = []string{index.FacetLanguage, index.FacetHost, "shelf", "none"}, 100
+		o.Facets, o.FacetValues = []string{index.FacetLanguage, index.FacetHost, "Shelf"}, 100
 		r, err := x.Search(context.Background(), "net", o)
 		if err != nil || r.Total != len(docs) || r.Partial {
 			t.Fatalf("%d found, want %d: %v", r.Total, len(docs), err)
@@ -220,8 +220,31 @@ func TestValuesOfStore(t *testing.T) {
 				}
 			}
 		}
-		if f := r.Facets[3]; f.Name != "none" || f.Distinct != 0 {
-			t.Errorf("facet of no field: %v", f)
+	}
+}
+
+// TestFacetNames: a name that is no value and no field of a document is an error that says which there are. Without
+// documents, no field is known, and none is wrong.
+func TestFacetNames(t *testing.T) {
+	s, x := newStore(t)
+	count := func(names ...string) (index.Result, error) {
+		return x.Search(context.Background(), "net", index.SearchOptions{Facets: names, Deadline: time.Minute})
+	}
+	if r, err := count("none"); err != nil || len(r.Facets) != 1 || r.Facets[0].Values == nil {
+		t.Errorf("an empty index: %+v: %v", r, err)
+	}
+	d := doc(1, "", "net")
+	d.Stored = []storage.Field{{Name: "shelf", Value: "5"}, {Name: "Größe", Value: "1"}}
+	put(t, s, x, []index.Document{d})
+	if r, err := count(index.FacetYear, "SHELF"); err != nil || r.Facets[1].Distinct != 1 {
+		t.Errorf("a field: %+v: %v", r, err)
+	}
+	for _, name := range []string{"language", "", "Größe", strings.Repeat("n", index.FieldNameMax+1)} {
+		var wrong *index.FacetError
+		_, err := count(index.FacetHost, name)
+		known := "lang, type, host, year, shelf"
+		if !errors.As(err, &wrong) || wrong.Name != name || !strings.HasSuffix(err.Error(), known) {
+			t.Errorf("facet %q: %v", name, err)
 		}
 	}
 }

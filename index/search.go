@@ -35,7 +35,8 @@ type SearchOptions struct {
 	Order Order // of the hits
 	// Facets are the values to count of all matches: FacetLanguage, FacetType, FacetHost, FacetYear, and names of
 	// stored fields, whose values count as a whole. Duplicates and hits of crowded hosts count too. All matches are
-	// then counted, whatever TotalAtLeast says, unless the deadline ends the search.
+	// then counted, whatever TotalAtLeast says, unless the deadline ends the search. Another name is a *FacetError,
+	// once there are documents.
 	Facets      []string
 	FacetValues int // of each facet, the most frequent ones; 0 means 10
 	// PerHost is the most hits of one host, 0 for any number. Further ones are left out, the worst ones first.
@@ -97,6 +98,9 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 		return Result{}, err
 	}
 	defer x.releaseAfter(st, &err)
+	if err := st.checkFacets(o.Facets); err != nil {
+		return Result{}, err
+	}
 	x.searching.Add(1)
 	defer x.searching.Add(-1)
 	if o.Limit <= 0 {

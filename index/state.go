@@ -38,12 +38,16 @@ type state struct {
 	weigh sync.Once
 	table *impactTable // of all; see weights
 
-	forms recent[[]string] // of words of queries; see expander
-	freqs recent[uint64]   // documents of terms of queries that are not deleted
+	forms  recent[[]string] // of words of queries; see expander
+	freqs  recent[uint64]   // documents of terms of queries that are not deleted
+	better recent[string]   // words that were probably meant by words of queries; see words.better
 }
 
-// formsBytes bounds each of the two generations of state.forms.
-const formsBytes = 1 << 20
+// formsBytes bounds each of the two generations of state.forms, and betterBytes those of state.better.
+const (
+	formsBytes  = 1 << 20
+	betterBytes = 1 << 20
+)
 
 // weights returns the weights of occurrences, which the first search computes.
 func (st *state) weights() *impactTable {
@@ -118,6 +122,7 @@ func (x *Index) load(known []*segment) (*state, error) {
 	st := &state{index: x, snap: x.s.Snapshot()}
 	st.forms.limit(formsBytes)
 	st.freqs.limit(freqCacheTerms)
+	st.better.limit(betterBytes)
 	if err := x.loadSegments(st, known); err != nil {
 		_ = st.snap.Close() // the error before it says more
 		return nil, fmt.Errorf("loading the index: %w", err)

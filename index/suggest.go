@@ -151,8 +151,21 @@ func allLetters(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) < 0
 }
 
-// better returns a word that was probably meant by a term, "" if there is none.
+// better returns a word that was probably meant by a term, "" if there is none. The state keeps what it found: people
+// write the same words in many queries.
 func (v *words) better(term string) (string, error) {
+	if best, ok := v.st.better.get(term); ok {
+		return best, nil
+	}
+	best, err := v.nearest(term)
+	if err == nil && !v.late() { // else there may be a better one
+		v.st.better.add(term, best, int64(len(term)+len(best)+recentBytes))
+	}
+	return best, err
+}
+
+// nearest looks for what better returns.
+func (v *words) nearest(term string) (string, error) {
 	df, err := v.df(term)
 	if err != nil {
 		return "", err

@@ -98,6 +98,7 @@ func inMemory(t testing.TB, x *Index) {
 		t.Fatal(err)
 	}
 	defer x.release(st)
+	st.better = recent[string]{most: betterBytes} // what was found without them is looked for again
 	for _, seg := range st.segments {
 		for until := time.Now().Add(time.Minute); x.lexicon(st, seg) == nil; time.Sleep(time.Millisecond) {
 			if time.Now().After(until) {
@@ -296,9 +297,19 @@ func TestSuggest(t *testing.T) {
 			t.Errorf("%q: doubtful %v, %d found: %v", query, r.Doubtful, r.Total, err)
 		}
 	}
-	// No time: no suggestion, and no error.
+	// No time: no suggestion, and no error. That is not kept.
+	x.state.better = recent[string]{most: betterBytes}
 	if got, err := x.Suggest(context.Background(), "softwrae", 1); err != nil || got.Query != "" {
 		t.Errorf("without time: %q: %v", got.Query, err)
+	}
+	for _, step := range []string{"looked for", "kept"} {
+		got, err := x.Suggest(context.Background(), "softwrae", time.Minute)
+		if err != nil || got.Query != "software" {
+			t.Errorf("%s after there was no time: %q: %v", step, got.Query, err)
+		}
+		if best, ok := x.state.better.get("softwrae"); !ok || best != "software" {
+			t.Errorf("%s: %q, %v is kept", step, best, ok)
+		}
 	}
 }
 

@@ -92,6 +92,7 @@ func TestBesideCrawl(t *testing.T) {
 		{"search", "--strict", `"torn`}, {"search", "--complete", "to"}, {"search", ""},
 		{"search", "--count", "1", "net"},
 		{"search", "evening", "--facets", "lang,type,host", "--limit", "1", "--per-host", "1", "--sort", "newest"},
+		{"search", "evening", "--facets", "language"},
 		{"search", "--complete", "--json", "to"}, {"search", "mesh", "--limit", "100000", "--freshness", "720h"},
 		{"readdb", "--dump"}, {"readdb", "--dump", "--json"}, {"readdb", "--dump", "--format", "csv"},
 		{"readdb", "--stats"}, {"readdb", "--stats", "--sort"}, {"readdb", "--stats", "--sort", "--json"},

@@ -67,7 +67,7 @@ func (h *Handler) answer(
 		return nil, busy()
 	}
 	var lasting bool
-	err := h.inTurn(ctx, func() (err error) {
+	err := h.inTurn(ctx, aSearch, func() (err error) {
 		h.metrics.kept.WithLabelValues("made").Inc()
 		body, lasting, err = make()
 		return err
@@ -82,10 +82,10 @@ func (h *Handler) answer(
 	return body, err
 }
 
-// inTurn searches when its turn has come. A *Problem says that it would come too late; the owner of the data directory
-// waits as long as it takes.
-func (h *Handler) inTurn(ctx context.Context, search func() error) error {
-	leave, ok := h.queue.enter(ctx, h.o.Local)
+// inTurn searches, or does what else takes a slot, when its turn has come. A *Problem says that it would come too late;
+// the owner of the data directory waits as long as it takes.
+func (h *Handler) inTurn(ctx context.Context, kind taskKind, search func() error) error {
+	leave, ok := h.queue.enter(ctx, kind, h.o.Local)
 	if !ok {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -141,7 +141,7 @@ func (h *Handler) searchNow(c *call) (a SearchAnswer, lasting bool, err error) {
 
 func (h *Handler) suggest(c *call) (any, error) {
 	var s index.Suggestion
-	err := h.inTurn(c.ctx, func() (err error) {
+	err := h.inTurn(c.ctx, aSuggestion, func() (err error) {
 		s, err = h.e.Suggest(c.ctx, c.text("q"), seconds(c.number("deadline_seconds")))
 		return err
 	})
@@ -150,7 +150,7 @@ func (h *Handler) suggest(c *call) (any, error) {
 
 func (h *Handler) complete(c *call) (any, error) {
 	var list []index.Completion
-	err := h.inTurn(c.ctx, func() (err error) {
+	err := h.inTurn(c.ctx, aCompletion, func() (err error) {
 		list, err = h.e.Complete(c.ctx, c.text("q"), c.count("limit"))
 		return err
 	})

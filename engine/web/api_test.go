@@ -108,7 +108,7 @@ func (s *site) apiCalls() map[string]map[string]int {
 		"search": {
 			"q=mesh": 200, "q=": 200, "q=torn+mesh&explain=true&facets=lang,host&suggest=true&html=true": 200,
 			"q=tron+mehs&suggest=true": 200, "q=%22&strict=true": 400, "limit=3": 400, "q=a&limit=0": 400,
-			"q=a&limit=x":    400,
+			"q=a&limit=x": 400, "q=a&facets=lang,language": 400,
 			"q=mesh&limit=1": 200, "q=a&q=b": 400, "q=a&sort=age": 400, "q=a&sort=newest": 200, "q=%ff": 400,
 			"q=a&strict=yes": 400, "q=a&x=1": 400, "q=a&cursor=%21": 400, "q=a&cursor=MQ": 200, "q=a&offset=10001": 400,
 			"q=" + strings.Repeat("a", 4097): 400, "q=a&freshness_seconds=NaN": 400, "q=a;b": 400, "q=%zz": 400,

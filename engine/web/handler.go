@@ -38,6 +38,7 @@ type Handler struct {
 	streams chan struct{} // a slot for each of those that may last
 	viewers chan struct{} // a slot for each that gets events
 	flights flights
+	counted linkCounts
 	queue   *queue // of searches
 	now     latest
 	metrics *metrics

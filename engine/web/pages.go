@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,32 +55,56 @@ type page struct {
 // Path is the address of a page below the prefix, with parameters as names and values in turn. Empty values are left
 // out, so that a state has one address.
 func (p *page) Path(path string, parameters ...any) string {
-	values := url.Values{}
+	var memory [8]parameter
+	list := memory[:0]
+	set := func(name, value string) {
+		if at := slices.IndexFunc(list, func(p parameter) bool { return p.name == name }); at >= 0 {
+			list[at].value = value
+			return
+		}
+		list = append(list, parameter{name, value})
+	}
 	for i := 0; i+1 < len(parameters); i += 2 {
 		name := parameters[i].(string)
 		switch v := parameters[i+1].(type) {
 		case string:
 			if v != "" {
-				values.Set(name, v)
+				set(name, v)
 			}
 		case int:
 			if v != 0 {
-				values.Set(name, strconv.Itoa(v))
+				set(name, strconv.Itoa(v))
 			}
 		case bool:
 			if v {
-				values.Set(name, "1")
+				set(name, "1")
 			}
 		case []string: // with its empty ones
-			if len(v) > 0 {
-				values[name] = v
+			for _, value := range v {
+				list = append(list, parameter{name, value})
 			}
 		}
 	}
-	if len(values) == 0 {
-		return p.base + path
+	return address(p.base+path, list)
+}
+
+// parameter is one of an address.
+type parameter struct{ name, value string }
+
+// address adds parameters to a path as url.Values.Encode does, by name, but without a map: a page of hits has a hundred
+// addresses.
+func address(path string, list []parameter) string {
+	if len(list) == 0 {
+		return path
 	}
-	return p.base + path + "?" + values.Encode()
+	slices.SortStableFunc(list, func(a, b parameter) int { return strings.Compare(a.name, b.name) })
+	out, separator := append(make([]byte, 0, 128), path...), byte('?')
+	for _, p := range list {
+		out = append(append(out, separator), url.QueryEscape(p.name)...)
+		out = append(append(out, '='), url.QueryEscape(p.value)...)
+		separator = '&'
+	}
+	return string(out)
 }
 
 // Static is the address of an asset.
@@ -97,6 +122,9 @@ func (h *Handler) show(w http.ResponseWriter, status int, name string, p *page) 
 
 const htmlType = "text/html; charset=utf-8"
 
+// pageBytes is about what a page of hits has.
+const pageBytes = 28 << 10
+
 // render makes the HTML of a page.
 func (h *Handler) render(name string, p *page) ([]byte, error) {
 	p.base = h.o.Prefix
@@ -104,6 +132,7 @@ func (h *Handler) render(name string, p *page) ([]byte, error) {
 		p.State = h.crawlState()
 	}
 	var b bytes.Buffer
+	b.Grow(pageBytes)
 	err := templates[name].ExecuteTemplate(&b, "layout", p)
 	return b.Bytes(), err
 }

@@ -17,7 +17,7 @@ func (h *Handler) completions(w http.ResponseWriter, r *http.Request) {
 		text = ""
 	}
 	var list []index.Completion
-	err := h.inTurn(r.Context(), func() (err error) {
+	err := h.inTurn(r.Context(), aCompletion, func() (err error) {
 		list, err = h.e.Complete(r.Context(), text, completeLimit)
 		return err
 	})

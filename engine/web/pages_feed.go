@@ -101,7 +101,7 @@ func (h *Handler) atomFeed(w http.ResponseWriter, r *http.Request) {
 		state.Order = index.OrderNewest
 	}
 	var result engine.SearchResult
-	err := h.inTurn(r.Context(), func() (err error) {
+	err := h.inTurn(r.Context(), aSearch, func() (err error) {
 		result, err = h.e.Search(r.Context(), state.Query, engine.SearchOptions{
 			Limit: feedHits, Order: state.Order, Collapse: !state.All,
 		})

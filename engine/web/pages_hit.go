@@ -4,7 +4,6 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"html/template"
 	"strings"
 	"time"
@@ -12,9 +11,6 @@ import (
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/index"
 )
-
-// linksCounted is the number of links to a hit that are counted; where there are more, pages are.
-const linksCounted = 20
 
 // hitView is a hit as the page shows it.
 type hitView struct {
@@ -24,19 +20,15 @@ type hitView struct {
 
 // hits makes what the page shows of its hits.
 func (h *Handler) hits(ctx context.Context, p *page, state searchState, list []engine.Hit) []hitView {
-	urls := make([]string, len(list))
-	for i := range list {
-		urls[i] = list[i].URL
-	}
-	links, _ := h.e.Inspect().InlinkCounts(ctx, urls, linksCounted) // hits are worth showing without them
+	links := h.linksOf(ctx, list)
 	views := make([]hitView, len(list))
 	for i := range list {
-		views[i] = h.hit(p, state, list[i], h.linksTo(ctx, list[i].URL, links[i]))
+		views[i] = h.hit(p, state, list[i], links[i].text())
 	}
 	return views
 }
 
-// hit makes what the page shows of a hit; links is what linksTo says.
+// hit makes what the page shows of a hit; links says how many links it has.
 func (h *Handler) hit(p *page, state searchState, hit engine.Hit, links string) hitView {
 	language, direction := languageTag(hit.Language), direction(hit.Language)
 	heading := clean(hit.Title, titleShown)
@@ -85,20 +77,6 @@ func (h *Handler) hit(p *page, state searchState, hit engine.Hit, links string) 
 	}
 	b.add("</ul>")
 	return hitView{template.HTML(b), hit.Explanation}
-}
-
-// linksTo says how many links a page has, of which n were counted; "": none.
-func (h *Handler) linksTo(ctx context.Context, address string, n int) string {
-	switch {
-	case n >= linksCounted:
-		if c, err := h.e.Inspect().LinkCounts(ctx, address); err == nil && c.Pages >= linksCounted {
-			return numberText(c.Pages) + " pages link here"
-		}
-		return fmt.Sprintf("%d+ links here", linksCounted)
-	case n > 0:
-		return plural(n, "link") + " here"
-	}
-	return ""
 }
 
 // hostOf is the host of a URL, with its port.

@@ -20,6 +20,9 @@ const marksMax = 4
 // spaces, characters that change the direction of writing or cannot be seen are left out, and so is what is beyond a
 // number of characters. It escapes nothing: that is the templates' part.
 func clean(s string, most int) string {
+	if text, ok := cleanASCII(s); ok && len(text) <= most {
+		return text
+	}
 	var b strings.Builder
 	b.Grow(min(len(s), 4*most))
 	n, marks, space := 0, 0, false
@@ -47,6 +50,18 @@ func clean(s string, most int) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// cleanASCII is clean for most texts: printable ASCII with single spaces, of which it cuts off those at the ends. ok is
+// false for others.
+func cleanASCII(s string) (text string, ok bool) {
+	s = strings.Trim(s, " ")
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == ' ' && s[i-1] == ' ' {
+			return "", false
+		}
+	}
+	return s, true
 }
 
 // hidden reports whether a character shows nothing itself, but may change how others are shown or read. Joiners are
@@ -109,7 +124,7 @@ func marked(list []piece) template.HTML {
 		if p.Mark {
 			b.WriteString("<mark>")
 		}
-		template.HTMLEscape(&b, []byte(p.Text))
+		b.WriteString(template.HTMLEscapeString(p.Text))
 		if p.Mark {
 			b.WriteString("</mark>")
 		}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/seine-crawler/seine/engine"
 )
 
@@ -280,6 +282,56 @@ func TestHitMarkup(t *testing.T) {
 		}
 		if !strings.Contains(got, "&gt;&lt;script&gt;") || !strings.Contains(got, "<mark>&#34;&gt;</mark>") {
 			t.Errorf("%s: %s", address, got)
+		}
+	}
+}
+
+// TestCleanASCII: texts that take the short way are the ones that the long way makes of them.
+func TestCleanASCII(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		letters := rapid.SampledFrom([]rune("ab <&\t\n\x00\x7f…é\u202e\u0301")).Draw
+		var b strings.Builder
+		for range rapid.IntRange(0, 12).Draw(t, "length") {
+			b.WriteRune(letters(t, "letter"))
+		}
+		s, most := b.String(), rapid.IntRange(0, 12).Draw(t, "most")
+		// A character that is left out takes the long way.
+		if got, want := clean(s, most), clean(s+"\u00ad", most); got != want {
+			t.Fatalf("clean(%q, %d) is %q, want %q", s, most, got, want)
+		}
+	})
+}
+
+// TestPath: addresses are those of url.Values.
+func TestPath(t *testing.T) {
+	p := &page{base: "/base"}
+	for _, parameters := range [][]any{
+		{}, {"q", ""}, {"q", "a b&c=ü", "all", true, "page", 12, "explain", false, "sort", ""},
+		{"z", "1", "a", "2", "z", "3"}, {"status", []string{"b", "", "a"}, "a b", 0, "a", "ä?/"},
+		{"i", 1, "h", 1, "g", 1, "f", 1, "e", 1, "d", 1, "c", 1, "b", 1, "a", 1, "q", "last"},
+	} {
+		values := url.Values{}
+		for i := 0; i < len(parameters); i += 2 {
+			name := parameters[i].(string)
+			switch v := parameters[i+1].(type) {
+			case []string:
+				values[name] = v
+			case bool:
+				if v {
+					values.Set(name, "1")
+				}
+			default:
+				if text := fmt.Sprint(v); text != "" && text != "0" {
+					values.Set(name, text)
+				}
+			}
+		}
+		want := "/base/x"
+		if len(values) > 0 {
+			want += "?" + values.Encode()
+		}
+		if got := p.Path("/x", parameters...); got != want {
+			t.Errorf("%v: %s, want %s", parameters, got, want)
 		}
 	}
 }

@@ -70,7 +70,12 @@ func problemOf(err error) *Problem {
 	var query *index.QueryError
 	var wrong *urlkey.Error
 	var large *http.MaxBytesError
+	var facet *index.FacetError
 	switch {
+	case errors.As(err, &facet):
+		p = problem(http.StatusBadRequest, "parameter", err.Error())
+		p.Parameter = "facets"
+		return p
 	case errors.As(err, &query):
 		p = problem(http.StatusBadRequest, "query", err.Error())
 		p.Column, p.Parameter = query.Column, "q"

@@ -25,11 +25,22 @@ type queue struct {
 	slots chan struct{} // Go serves those that wait for a channel in their order
 
 	mu      sync.Mutex
-	waiting int
-	since   time.Time     // there has always been one that waits; meaningless if nobody does
-	refused time.Time     // the last one
-	mean    time.Duration // that a search takes, of the last ones
+	waiting [taskKinds]int
+	since   time.Time                // there has always been one that waits; meaningless if nobody does
+	refused time.Time                // the last one
+	means   [taskKinds]time.Duration // that one takes, of the last ones
 }
+
+// taskKind is what a slot is taken for. Completions take a hundredth of what searches do, and far more come: in one
+// mean they would hide how long searches take.
+type taskKind uint8
+
+const (
+	aSearch     taskKind = iota
+	aSuggestion          // of another query
+	aCompletion
+	taskKinds
+)
 
 // newQueue makes a queue that lets three searches run for every two processors: some of them may wait for the disk.
 // With more, a machine under load had no processor left for answers that are kept and for refusals, which then waited
@@ -41,17 +52,17 @@ func newQueue() *queue {
 
 // enter waits for a slot. It is refused where it would have to wait for too long, unless patient says to wait until ctx
 // ends.
-func (q *queue) enter(ctx context.Context, patient bool) (leave func(), ok bool) {
+func (q *queue) enter(ctx context.Context, kind taskKind, patient bool) (leave func(), ok bool) {
 	select {
 	case q.slots <- struct{}{}:
-		return q.leaver(), true
+		return q.leaver(kind), true
 	default:
 	}
-	patience, ok := q.join(time.Now(), patient)
+	patience, ok := q.join(time.Now(), kind, patient)
 	if !ok {
 		return nil, false
 	}
-	defer q.part()
+	defer q.part(kind)
 	var over <-chan time.Time
 	if !patient {
 		timer := time.NewTimer(patience)
@@ -60,7 +71,7 @@ func (q *queue) enter(ctx context.Context, patient bool) (leave func(), ok bool)
 	}
 	select {
 	case q.slots <- struct{}{}:
-		return q.leaver(), true
+		return q.leaver(kind), true
 	case <-over:
 		q.refuse(time.Now())
 	case <-ctx.Done():
@@ -70,10 +81,15 @@ func (q *queue) enter(ctx context.Context, patient bool) (leave func(), ok bool)
 
 // join counts one that waits, and returns how long it may; or refuses it, since it would wait for longer. A queue that
 // is empty since some were refused is none that was worked off.
-func (q *queue) join(now time.Time, patient bool) (patience time.Duration, ok bool) {
+func (q *queue) join(now time.Time, kind taskKind, patient bool) (patience time.Duration, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.waiting == 0 && now.Sub(q.refused) >= calmTime {
+	waiting, ahead := 0, time.Duration(0)
+	for kind, n := range q.waiting {
+		waiting += n
+		ahead += time.Duration(n) * q.means[kind]
+	}
+	if waiting == 0 && now.Sub(q.refused) >= calmTime {
 		q.since = now
 	}
 	standing := now.Sub(q.since) >= standingTime
@@ -81,22 +97,23 @@ func (q *queue) join(now time.Time, patient bool) (patience time.Duration, ok bo
 	if standing {
 		most = standingWait
 	}
-	most = min(max(most, standingSearches*q.mean), slotTime)
-	if ahead := time.Duration(q.waiting) * q.mean / time.Duration(cap(q.slots)); ahead > most && !patient {
+	most = min(max(most, standingSearches*q.means[aSearch]), slotTime)
+	if ahead/time.Duration(cap(q.slots)) > most && !patient {
 		q.refused = now
 		return 0, false
 	}
 	if patience = most; !standing {
-		patience = slotTime // a few slow searches may be ahead, which the mean does not show
+		patience = slotTime // a few slow searches may be ahead, which the means do not show
 	}
-	q.waiting++
+	q.waiting[kind]++
 	return patience, true
 }
 
-func (q *queue) part() {
+// part is for one that waits no more.
+func (q *queue) part(kind taskKind) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.waiting--
+	q.waiting[kind]--
 }
 
 func (q *queue) refuse(now time.Time) {
@@ -106,17 +123,17 @@ func (q *queue) refuse(now time.Time) {
 }
 
 // leaver gives a slot back, and notes how long it was taken.
-func (q *queue) leaver() func() {
+func (q *queue) leaver(kind taskKind) func() {
 	began := time.Now()
 	return func() {
 		<-q.slots
-		q.note(time.Since(began))
+		q.note(kind, time.Since(began))
 	}
 }
 
-// note adds to the mean, in which each search counts a sixteenth of those before it.
-func (q *queue) note(took time.Duration) {
+// note adds to the mean of a kind, in which each counts a sixteenth of those before it.
+func (q *queue) note(kind taskKind, took time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.mean += (took - q.mean) / 16
+	q.means[kind] += (took - q.means[kind]) / 16
 }

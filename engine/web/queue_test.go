@@ -39,22 +39,22 @@ func TestQueuePatience(t *testing.T) {
 		at = at.Add(c.after)
 		switch c.do {
 		case "part":
-			q.part()
+			q.part(aSearch)
 		case "refuse":
 			q.refuse(at)
 		case "join":
-			if got, ok := q.join(at, false); got != c.expect || !ok {
+			if got, ok := q.join(at, aSearch, false); got != c.expect || !ok {
 				t.Errorf("at %v: may wait %v (%v), want %v", c, got, ok, c.expect)
 			}
 		}
 	}
 	for range 200 {
-		q.note(100 * time.Millisecond) // slow searches: others wait for some of them
+		q.note(aSearch, 100*time.Millisecond) // slow searches: others wait for some of them
 	}
 	at = at.Add(standingTime)
-	waiting := q.waiting
+	waiting := q.waiting[aSearch]
 	for {
-		got, ok := q.join(at, false)
+		got, ok := q.join(at, aSearch, false)
 		if !ok {
 			break
 		}
@@ -65,16 +65,16 @@ func TestQueuePatience(t *testing.T) {
 	if least := (standingSearches - 1) * cap(q.slots); waiting < least || waiting > 2*least {
 		t.Errorf("behind slow searches %d wait", waiting)
 	}
-	if _, ok := q.join(at, true); !ok {
+	if _, ok := q.join(at, aSearch, true); !ok {
 		t.Error("who is patient is refused")
 	}
 	for range 200 {
-		q.note(time.Minute)
+		q.note(aSearch, time.Minute)
 	}
-	for q.waiting > 0 {
-		q.part()
+	for q.waiting[aSearch] > 0 {
+		q.part(aSearch)
 	}
-	if got, ok := q.join(at.Add(standingTime), false); got != slotTime || !ok {
+	if got, ok := q.join(at.Add(standingTime), aSearch, false); got != slotTime || !ok {
 		t.Errorf("behind endless searches: may wait %v (%v)", got, ok)
 	}
 }
@@ -95,7 +95,7 @@ func TestQueueOverload(t *testing.T) {
 			var done sync.WaitGroup
 			ask := func(after time.Duration) {
 				began := time.Now()
-				leave, ok := q.enter(t.Context(), false)
+				leave, ok := q.enter(t.Context(), aSearch, false)
 				waited := time.Since(began)
 				if ok {
 					time.Sleep(took)
@@ -140,12 +140,44 @@ func TestQueueOverload(t *testing.T) {
 	}
 }
 
+// TestQueueKinds: quick completions neither hide how long searches take nor wait as if they were searches.
+func TestQueueKinds(t *testing.T) {
+	q, at := newQueue(), time.Now()
+	for range 200 {
+		q.note(aSearch, 100*time.Millisecond)
+		for range 20 {
+			q.note(aCompletion, time.Millisecond)
+		}
+	}
+	joined := func(kind taskKind) (n int) {
+		for ; n < 100_000; n++ {
+			if _, ok := q.join(at, kind, false); !ok {
+				break
+			}
+		}
+		return n
+	}
+	fill := int(standingTime/(100*time.Millisecond)) * cap(q.slots)
+	if n := joined(aSearch); n < fill || n > fill+2 {
+		t.Errorf("%d searches wait, want %d", n, fill)
+	}
+	if n := joined(aCompletion); n != 0 {
+		t.Errorf("%d completions wait behind as many searches as may", n)
+	}
+	for range fill {
+		q.part(aSearch)
+	}
+	if n := joined(aCompletion); n < 50*fill {
+		t.Errorf("%d completions wait behind hardly a search", n)
+	}
+}
+
 // TestQueueSlots: no more searches run than there are slots, and whoever leaves lets another in.
 func TestQueueSlots(t *testing.T) {
 	q := newQueue()
 	var leave []func()
 	for range cap(q.slots) {
-		l, ok := q.enter(t.Context(), false)
+		l, ok := q.enter(t.Context(), aSearch, false)
 		if !ok {
 			t.Fatal("a free slot is refused")
 		}
@@ -156,7 +188,7 @@ func TestQueueSlots(t *testing.T) {
 	var done sync.WaitGroup
 	for i := range others {
 		done.Go(func() {
-			l, ok := q.enter(t.Context(), true)
+			l, ok := q.enter(t.Context(), aSearch, true)
 			if !ok {
 				t.Error("refused, although it is patient")
 				return
@@ -167,7 +199,7 @@ func TestQueueSlots(t *testing.T) {
 	}
 	for waits := 0; waits < others; time.Sleep(time.Millisecond) {
 		q.mu.Lock()
-		waits = q.waiting
+		waits = q.waiting[aSearch]
 		q.mu.Unlock()
 	}
 	if len(entered) != 0 {
@@ -175,14 +207,14 @@ func TestQueueSlots(t *testing.T) {
 	}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, ok := q.enter(canceled, true); ok {
+	if _, ok := q.enter(canceled, aSearch, true); ok {
 		t.Error("who waits no longer got a slot")
 	}
 	for _, l := range leave {
 		l()
 	}
 	done.Wait()
-	if q.waiting != 0 || len(q.slots) != 0 || len(entered) != others {
+	if q.waiting != [taskKinds]int{} || len(q.slots) != 0 || len(entered) != others {
 		t.Errorf("at the end %d wait, %d run, and %d have run", q.waiting, len(q.slots), len(entered))
 	}
 }
@@ -200,7 +232,7 @@ func TestQueueRefusal(t *testing.T) {
 	for range cap(h.queue.slots) {
 		h.queue.slots <- struct{}{}
 	}
-	h.queue.join(time.Now().Add(-standingTime), false) // somebody has waited for as long
+	h.queue.join(time.Now().Add(-standingTime), aSearch, false) // somebody has waited for as long
 	for _, path := range []string{
 		apiPath + "/search?q=b", "/?q=b", "/", "/complete?q=b", "/atom.xml?q=b", apiPath + "/suggest?q=b",
 		apiPath + "/complete?q=b",
@@ -249,8 +281,8 @@ func TestQueueHoldsThePage(t *testing.T) {
 	for range cap(h.queue.slots) {
 		h.queue.slots <- struct{}{}
 	}
-	h.queue.note(time.Hour)
-	h.queue.join(time.Now(), true) // all others would wait for too long
+	h.queue.note(aSearch, time.Hour)
+	h.queue.join(time.Now(), aSearch, true) // all others would wait for too long
 	before := made
 	refusal := testing.AllocsPerRun(20, func() { n++; ask("/?q=a"+strconv.Itoa(n), http.StatusServiceUnavailable) })
 	if made != before || refusal > page/3 {
