@@ -38,6 +38,7 @@ const (
 	CausePaused      CauseKind = "paused"
 	CausePoliteness  CauseKind = "politeness"  // the hosts that have URLs left wait for their delay
 	CauseFetchers    CauseKind = "fetchers"    // all are busy
+	CauseProcessors  CauseKind = "processors"  // all are busy, with this process or with others
 	CauseBacklog     CauseKind = "backlog"     // updatedb is behind
 	CauseDelete      CauseKind = "delete"      // fetchers wait until URLs are deleted
 	CauseDiskFull    CauseKind = "disk_full"   //

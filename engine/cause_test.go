@@ -21,6 +21,7 @@ func TestCause(t *testing.T) {
 	}
 	stuck := func(t []visit.Trouble) situation { return situation{stopped: StopDone, troubles: t} }
 	now := func(p Progress) situation { return situation{Progress: p} }
+	onServers := [visit.DoingCount]int{visit.DoingFirstByte: 8}
 	done := func(p Progress) situation { return situation{stopped: StopDone, Progress: p} }
 	spent := dueSummary{spent: []spentBudget{
 		{who: "a.example", used: "3 of 3 pages", setting: "host-pages"},
@@ -54,6 +55,20 @@ func TestCause(t *testing.T) {
 		{"silence", situation{Progress: Progress{Busy: 5, Fetchers: 8}, silent: 15 * time.Second}, CauseSilent,
 			"no server has answered for 15s, 5 requests"},
 		{"fetchers", now(Progress{Busy: 8, Fetchers: 8, HostsReady: 9}), CauseFetchers, "--concurrency"},
+		{"fetchers wait for servers", situation{Progress: Progress{Busy: 8, Fetchers: 8}, doing: onServers,
+			processors: processorShare{2, .6, .8}}, CauseFetchers, "8 of 8 fetchers wait for servers: + raises"},
+		{"processors", situation{Progress: Progress{Busy: 8, Fetchers: 8, HostsReady: 9}, doing: onServers,
+			processors: processorShare{2, .97, .99}}, CauseProcessors,
+			"the crawl uses 1.9 of 2: more processors; more fetchers do not help"},
+		{"processors, of a machine that says nothing", situation{Progress: Progress{Busy: 8, Fetchers: 8},
+			doing: onServers, processors: processorShare{2, .97, 0}}, CauseProcessors, "the crawl uses 1.9 of 2"},
+		{"processors, of other programs", situation{Progress: Progress{Busy: 8, Fetchers: 8}, doing: onServers,
+			processors: processorShare{2, .45, .99}}, CauseProcessors,
+			"the crawl uses 0.9 of 2, other programs the rest: stop other programs"},
+		{"processors, fetchers are free", situation{Progress: Progress{Busy: 5, Fetchers: 8, HostsReady: 9},
+			processors: processorShare{2, .97, .99}}, CauseProcessors, "the crawl uses 1.9 of 2"},
+		{"politeness, while lanes use the processors", situation{Progress: Progress{HostsWaiting: 500},
+			processors: processorShare{2, .97, .99}}, CausePoliteness, "500 hosts wait"},
 		{"DNS is no politeness", situation{Progress: Progress{HostsWaiting: 1}, failing: 1,
 			troubles: one(fetch.FailDNSNotFound)}, CauseDNS, "a.example is not in DNS"},
 		{"one of many fails", situation{Progress: Progress{HostsWaiting: 51}, failing: 1,

@@ -40,7 +40,7 @@ type conductor struct {
 	live    atomic.Pointer[fetching] // nil while nothing is fetched
 	earlier segment.Counts           // of fetchlists that were fetched first
 
-	// toUpdate and toIndex carry segments to the lanes. Their capacity is the backlog.
+	// toUpdate and toIndex carry segments to the lanes. The first lane is never held up by the second: see state.behind.
 	toUpdate chan *segment.Writer
 	toIndex  chan uint32
 	tasks    *tasks
@@ -91,7 +91,7 @@ func (c *conductor) begin(ctx context.Context) (*fetching, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.toUpdate, c.toIndex = make(chan *segment.Writer, backlogMax), make(chan uint32, backlogMax)
+	c.toUpdate, c.toIndex = make(chan *segment.Writer, backlogMax), make(chan uint32, indexQueueMax)
 	c.sends.start(w, c.abort)
 	c.merging.start(w, c.abort, f.pool.Fail)
 	c.lanes.Add(2)
@@ -214,6 +214,7 @@ func (c *conductor) look(ctx context.Context, f *fetching) (s state) {
 		size.Pages > 0 && age >= segmentAgeMax
 	s.old = age >= thinAge
 	s.backlog = len(c.toUpdate) == cap(c.toUpdate)
+	s.behind = s.updating+int64(len(c.toIndex)) > 2*backlogMax
 	s.failed = pool.Err() != nil
 	s.interrupted = ctx.Err() != nil
 	s.limit = pool.Reached()

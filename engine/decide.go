@@ -25,6 +25,7 @@ type state struct {
 	updating int64 // segments handed to the first lane that it has not finished
 	more     bool  // callbacks, enqueued seeds or withheld links may bring more URLs
 	backlog  bool  // no more segments may wait for the first lane
+	behind   bool  // so many segments are in the lanes that only a dry frontier is a reason for more
 	paused   bool
 
 	frontier frontier.Stats
@@ -50,6 +51,9 @@ const (
 // that, at the rate of the hosts that still work, outweigh sealing. While fetchers are busy, larger segments are
 // cheaper.
 //
+// When the lanes fall behind, fetchers wait. A dry frontier does not: it needs the links of the open segment, which the
+// first lane brings, however much the second has to index.
+//
 // Sealing only when every host had run dry, or after 15 s, let a few slow hosts hold up everything (BenchmarkHonest).
 // Sealing whenever a quarter had run dry made a polite crawl spend most of its time on segments of 60 pages, because
 // hosts come to their ends all the time. The crawl ends when there is nothing left to do.
@@ -65,7 +69,7 @@ func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReaso
 	thinned := s.pages > 0 && t.since >= thinTime && s.updating == 0 && (t.lost >= thinVisits || t.half && s.old)
 	hungry := s.pages > 0 && s.storing == 0 && q.hungry() && (!q.delayed || q.drained || s.old)
 	if s.full || thinned || hungry {
-		if s.backlog {
+		if s.backlog || s.behind && !hungry {
 			return actHold, ""
 		}
 		return actSeal, ""

@@ -70,6 +70,7 @@
 //	what the conductor does next?        decide.go, a pure function
 //	the processor time of a stage?       stage.go; storage/cputime.go
 //	what holds a crawl up, why it ended? heldup.go and situation.go, pure functions; words are in cause.go
+//	how busy are the processors?         processors.go
 //	what a crawl does now?               status.go; statusread.go reads it, census.go counts what is
 //	                                     stored
 //	what each fetcher waits for?         internal/visit/doing.go; engine/fetch/stage.go within a request
@@ -153,9 +154,9 @@
 // and updates segments. The second links them, and dedups and indexes those that have gathered (indexlane.go), with a
 // goroutine for each processor, up to indexBuilders, that cuts documents into words (index.Builder). Another goroutine
 // sends what is indexed to index writers; neither lanes nor fetchers wait for it. The end of a crawl does. The
-// goroutine that called Crawl conducts, and calls Progress. Each lane's channel holds backlogMax segments; when the
-// first is full, fetchers begin nothing until the lane catches up. A sampler reads the crawl's counters once a second.
-// OnPage runs on a pool of its own (pages.go). All of them end before Crawl returns. Close waits for all calls.
+// goroutine that called Crawl conducts, and calls Progress. When backlogMax segments wait for the first lane, or more
+// in both, fetchers begin nothing until the lanes catch up (decide.go). A sampler reads the crawl's counters once a
+// second. OnPage runs on a pool of its own (pages.go). All of them end before Crawl returns. Close waits for all calls.
 //
 // # Bounds
 //

@@ -40,6 +40,9 @@ func (s *situation) heldUpBy() (first Cause, also []Cause) {
 		return s.fetchersWait(), nil
 	}
 	if ready := s.HostsReady - s.slow; ready > 0 {
+		if s.processors.full() || s.processors.taken() {
+			return s.processorsBusy(), nil
+		}
 		return Cause{CauseNone, "nothing", ""}, nil
 	}
 	list := s.holdUps()
@@ -110,12 +113,16 @@ func (s *situation) fetchersWait() Cause {
 			robotsHelp}
 	case s.silent >= silentLong:
 		return s.silence()
+	case s.processors.full(): // whatever else fetchers wait for, more of it would not be used
+		return s.processorsBusy()
 	case 2*s.doing[visit.DoingMemory] > busy:
 		return Cause{CauseFetchers, of(s.doing[visit.DoingMemory]) + " wait for memory for bodies",
 			"a greater --memory"}
 	case 2*s.doing[visit.DoingWrite] > busy:
 		return Cause{CauseFetchers, of(s.doing[visit.DoingWrite]) + " wait for WARC files to be written",
 			"a faster disk"}
+	case s.processors.taken():
+		return s.processorsBusy()
 	case 2*work > busy:
 		return Cause{CauseFetchers, of(work) + " parse pages, or wait for a processor to", "more processors"}
 	case 2*answers > busy:
@@ -123,6 +130,17 @@ func (s *situation) fetchersWait() Cause {
 			"+ raises their number, as does --concurrency"}
 	}
 	return Cause{CauseFetchers, "all fetchers are busy", "+ raises their number, as does --concurrency"}
+}
+
+// processorsBusy says who uses the processors. More fetchers would only wait for them.
+func (s *situation) processorsBusy() Cause {
+	p := s.processors
+	if p.full() {
+		return Cause{CauseProcessors, fmt.Sprintf("all processors are busy: the crawl uses %.1f of %d",
+			p.own*float64(p.count), p.count), "more processors; more fetchers do not help"}
+	}
+	return Cause{CauseProcessors, fmt.Sprintf("all processors are busy: the crawl uses %.1f of %d, other programs the "+
+		"rest", p.own*float64(p.count), p.count), "stop other programs, or give it a machine of its own"}
 }
 
 // What helps.

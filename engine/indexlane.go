@@ -40,7 +40,7 @@ func (l *indexLane) run(segments <-chan uint32) {
 		case <-wait.C:
 		}
 		start := l.w.now()
-		if len(g.segments) == 0 || g.left(start) > 0 {
+		if len(g.segments) == 0 || g.left(start) > 0 || len(segments) > 0 && g.room() {
 			continue
 		}
 		l.fail(l.w.advance(l.ctx, laneIndex, l.hooks, g.segments))
@@ -69,6 +69,10 @@ func (g *gathering) add(w *work, number uint32) error {
 	g.pages += seg.Counts.Attempts()
 	return nil
 }
+
+// room reports whether segments that came while others were indexed may join: documents that are made with the links
+// of all of them are made again less often.
+func (g *gathering) room() bool { return len(g.segments) < indexBatchMax && g.pages < segmentPagesMax }
 
 // left is how long the segments go on gathering. That is gatherShare times what indexing takes, so that it takes little
 // of a polite crawl; but pages must be searchable in time, and many are worth an index segment at once.

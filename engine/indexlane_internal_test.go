@@ -29,6 +29,18 @@ func TestGathering(t *testing.T) {
 			t.Errorf("%s: %v more, want %v", c.name, got, c.want)
 		}
 	}
+	for _, c := range []struct {
+		g    gathering
+		want bool
+	}{
+		{gathering{segments: []uint32{1}, pages: gatherPages}, true},
+		{gathering{segments: []uint32{1}, pages: segmentPagesMax}, false},
+		{gathering{segments: make([]uint32, indexBatchMax), pages: 1}, false},
+	} {
+		if c.g.room() != c.want {
+			t.Errorf("%d segments with %d pages: room for more %t", len(c.g.segments), c.g.pages, !c.want)
+		}
+	}
 	if none := (&gathering{took: time.Minute}).left(start); none < gatherMax {
 		t.Errorf("without segments it looks again after %v", none)
 	}

@@ -31,9 +31,12 @@ const (
 	// sealQuiet is how long a dry frontier waits for visits in flight before the segment is sealed without them. Their
 	// pages go into the next one.
 	sealQuiet = 100 * time.Millisecond
-	// backlogMax is the number of sealed segments that may wait for updatedb, and separately of updated ones that
-	// may wait for the index, before fetchers pause.
-	backlogMax = 2
+	// backlogMax is the number of segments that may wait to be sealed, with their parse records in memory, before
+	// fetchers pause. They pause too while more than twice as many are in updatedb or wait for it or for the index,
+	// unless they have nothing to fetch before those are updated. indexQueueMax bounds those that wait for the index
+	// then, which take no memory.
+	backlogMax    = 2
+	indexQueueMax = 1 << 10
 	// enqueuedMax is the number of URLs that may wait to be injected into a running crawl; more are ErrQueueFull.
 	enqueuedMax = 1_000_000
 	// indexBatchMax is the number of crawl segments that become one index segment. They gather for gatherShare times as

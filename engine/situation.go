@@ -32,11 +32,13 @@ type situation struct {
 	failing   int               // of HostsWaiting, those whose last visit failed
 	slow      int               // of HostsReady, slow ones, which wait for their share of the fetchers
 	doing     [visit.DoingCount]int
-	delay     time.Duration // of the crawl; negative: none
-	delays    uint64        // of RobotsDenied, those for a Crawl-delay beyond Options.MaxCrawlDelay
-	maxDepth  int           // of the crawl
-	sending   sendingTo     // at the end
-	due       dueSummary    // of crawldb, at the end
+	// processors are how busy they were in the last second or more.
+	processors processorShare
+	delay      time.Duration // of the crawl; negative: none
+	delays     uint64        // of RobotsDenied, those for a Crawl-delay beyond Options.MaxCrawlDelay
+	maxDepth   int           // of the crawl
+	sending    sendingTo     // at the end
+	due        dueSummary    // of crawldb, at the end
 }
 
 // sendingTo is an index writer that the end of a crawl waits for. The zero value is none.

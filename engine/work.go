@@ -39,6 +39,7 @@ type work struct {
 	net       network
 	pages     deliveries
 	live      settings
+	busy      processors
 	crawlLog  *crawlLog // nil: Options name none
 	answers   *Answers
 	near      nearGroups

@@ -214,7 +214,8 @@ func countText(v float64) string { return numberText(fmt.Sprintf("%.0f", v)) }
 var narrow = map[engine.CauseKind]string{
 	engine.CausePoliteness: "frontier", engine.CauseThrottled: "frontier", engine.CauseBudget: "frontier",
 	engine.CauseScope: "frontier", engine.CauseRobots: "frontier", engine.CauseFetchers: "fetchers",
-	engine.CauseDNS: "fetchers", engine.CauseNetwork: "fetchers", engine.CauseSilent: "fetchers",
+	engine.CauseProcessors: "fetchers",
+	engine.CauseDNS:        "fetchers", engine.CauseNetwork: "fetchers", engine.CauseSilent: "fetchers",
 	engine.CauseNoAnswer: "fetchers", engine.CauseTLS: "fetchers", engine.CauseProxy: "fetchers",
 	engine.CauseHTTP: "fetchers", engine.CauseDiskFull: "WARC", engine.CauseDiskSilent: "WARC",
 	engine.CauseBacklog: "updatedb", engine.CauseWriter: "index",

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"math"
+	"os"
+	"testing"
+	"time"
+)
+
+// TestProcessors: shares are of the span between two looks, and a look too soon returns the last one.
+func TestProcessors(t *testing.T) {
+	start := time.Unix(1e9, 0)
+	at := func(ms int, own time.Duration, used, whole uint64) processorTimes {
+		return processorTimes{start.Add(time.Duration(ms) * time.Millisecond), own, used, whole}
+	}
+	var p processors
+	for i, c := range []struct {
+		now          processorTimes
+		own, machine float64
+	}{
+		{at(0, 7*time.Second, 1000, 9000), 0, 0}, // nothing is known before a span has passed
+		{at(500, 8*time.Second, 1100, 9100), 0, 0},
+		{at(2000, 8*time.Second, 1300, 9400), .25, .75},
+		{at(2900, 99*time.Second, 5000, 9800), .25, .75},
+		{at(4000, 12*time.Second, 1700, 9800), 1, 1},
+		{at(6000, 12*time.Second, 0, 0), 0, 0}, // the machine's clocks cannot be read
+		{at(8000, 13*time.Second, 1700, 9900), .25, 0},
+		{at(10000, 13*time.Second, 1710, 10000), 0, .1},
+	} {
+		s := p.next(c.now, 2)
+		if math.Abs(s.own-c.own) > 1e-9 || math.Abs(s.machine-c.machine) > 1e-9 {
+			t.Errorf("look %d: %.2f and %.2f of the processors, want %.2f and %.2f", i, s.own, s.machine, c.own, c.machine)
+		}
+	}
+	for _, c := range []struct {
+		s           processorShare
+		full, taken bool
+	}{
+		{processorShare{}, false, false}, {processorShare{2, .5, .6}, false, false},
+		{processorShare{2, .9, .99}, true, false}, {processorShare{2, .5, .99}, false, true},
+	} {
+		if c.s.full() != c.full || c.s.taken() != c.taken {
+			t.Errorf("%+v: full %t, taken %t", c.s, c.s.full(), c.s.taken())
+		}
+	}
+}
+
+// TestMachineTicks: what Linux says is read; of anything else nothing is known.
+func TestMachineTicks(t *testing.T) {
+	for _, c := range []struct {
+		stat        string
+		used, whole uint64
+	}{
+		{"cpu  10 20 30 400 50 6 7 8 9 11\ncpu0 1 1 1 1 1 1 1 1 1 1\n", 81, 531},
+		{"cpu  10 20 30 400 50", 60, 510}, // an old kernel
+		{"cpu  10 20 x 400 50 6 7 8", 0, 0},
+		{"intr 1 2 3 4 5 6 7", 0, 0}, {"cpu 1 2", 0, 0}, {"", 0, 0},
+	} {
+		if used, whole := machineTicks([]byte(c.stat)); used != c.used || whole != c.whole {
+			t.Errorf("%q: %d of %d, want %d of %d", c.stat, used, whole, c.used, c.whole)
+		}
+	}
+	if _, err := os.Stat("/proc/stat"); err != nil {
+		return // not Linux
+	}
+	// A process that works for some time is seen by both clocks.
+	var before, after processorTimes
+	read := func(to *processorTimes) {
+		b, err := os.ReadFile("/proc/stat")
+		if err != nil {
+			t.Fatal(err)
+		}
+		to.own = processCPU()
+		to.used, to.whole = machineTicks(b)
+	}
+	read(&before)
+	for after = before; after.own < before.own+300*time.Millisecond; read(&after) {
+	}
+	used, whole := after.used-before.used, after.whole-before.whole
+	if whole > 0 && used == 0 || used > whole {
+		t.Errorf("%d ticks of %d were used", used, whole)
+	}
+	var p processors
+	p.began = processorTimes{at: time.Now().Add(-time.Hour), own: -1}
+	if s := p.look(); s.count == 0 || s.own <= 0 || s.own > 1 {
+		t.Errorf("after an hour with some work: %+v", s)
+	}
+}
