@@ -88,6 +88,14 @@ const (
 	l0Compaction = 8
 	lbaseBytes   = 512 << 20
 
+	// denseBlockTombstones is the number of tombstones from which a block counts as full of them, and denseTableShare
+	// the share of such blocks from which a table is merged away at once. A block holds about 370 keys of the due
+	// range. By size nothing counts as full: Pebble compares the length of tombstones' keys with that of a block in
+	// which the common beginnings of keys take no room.
+	denseBlockTombstones = 300
+	denseNever           = 1 << 30
+	denseTableShare      = 0.3
+
 	// errorLogInterval is the least time between two log lines about background errors. On a full disk
 	// Pebble reports about 18,000 a second.
 	errorLogInterval = 10 * time.Second

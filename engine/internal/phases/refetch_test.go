@@ -4,6 +4,7 @@ package phases
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -136,4 +137,41 @@ func TestSectionInterval(t *testing.T) {
 		}
 		w.check()
 	}
+}
+
+// TestRefetchWrites: the second fetch of a page writes what it changes, not a record for each of its links again.
+func TestRefetchWrites(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	w.inject(hostA)
+	const links = 500
+	p := page{url: hostA, content: 1}
+	for n := range links {
+		p.links = append(p.links, fmt.Sprintf("%slinked-%d", hostA, n))
+	}
+	written := func(at int64) uint64 {
+		p.at = at
+		segment := w.seal(p)
+		before, err := w.store.Counters()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.p.UpdateDB(context.Background(), segment); err != nil {
+			t.Fatal(err)
+		}
+		after, err := w.store.Counters()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return after.UserBytes - before.UserBytes
+	}
+	first := written(1)
+	linked := w.records()[w.key(hostA+"linked-7")]
+	if second := written(2); first < links*20 || second > first/20 {
+		t.Errorf("the first fetch wrote %d bytes, the second %d", first, second)
+	}
+	if again := w.records()[w.key(hostA+"linked-7")]; again.Score != linked.Score || linked.Score == 0 {
+		t.Errorf("a link had the score %v and has %v", linked.Score, again.Score)
+	}
+	w.check()
 }

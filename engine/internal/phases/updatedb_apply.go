@@ -3,6 +3,7 @@
 package phases
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -95,20 +96,9 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 		u.result.Linked++
 	}
 	if in.outcome {
-		if err := storage.DecodeFetchOutcome(in.encoded, &u.page); err != nil {
-			return fmt.Errorf("outcome of %s: %w", key, err)
-		}
-		if r.Interval == 0 {
-			r.Interval = u.p.interval
-		}
-		s, err := u.p.scheduleOf(key, &was, &u.page)
-		if err != nil {
+		if err := u.outcome(key, in.encoded, &was, &r); err != nil {
 			return err
 		}
-		if s.own > 0 && answered(&u.page) { // what is gone keeps the interval that it has grown to
-			r.Interval = min(s.own, u.p.maxInterval)
-		}
-		transition(&r, &u.page, u.segment, s.schedule, u.p.maxInterval)
 	}
 	if in.hint != (hint{}) {
 		if err := u.hinted(key, in.hint, &r); err != nil {
@@ -134,7 +124,29 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 		hosts.spent(key, &u.page)
 	}
 	u.value = storage.AppendRecord(u.value[:0], &r)
+	if bytes.Equal(u.value, old) { // a page that is fetched again gives its links nothing that they did not have
+		return nil
+	}
 	return w.Set(key, u.value)
+}
+
+// outcome makes a record what it becomes by the fetch; was is the one before.
+func (u *update) outcome(key, encoded []byte, was, r *storage.Record) error {
+	if err := storage.DecodeFetchOutcome(encoded, &u.page); err != nil {
+		return fmt.Errorf("outcome of %s: %w", key, err)
+	}
+	if r.Interval == 0 {
+		r.Interval = u.p.interval
+	}
+	s, err := u.p.scheduleOf(key, was, &u.page)
+	if err != nil {
+		return err
+	}
+	if s.own > 0 && answered(&u.page) { // what is gone keeps the interval that it has grown to
+		r.Interval = min(s.own, u.p.maxInterval)
+	}
+	transition(r, &u.page, u.segment, s.schedule, u.p.maxInterval)
+	return nil
 }
 
 // writeWithheld writes what is refused for now, one entry for each target. A page that is fetched again mostly has
