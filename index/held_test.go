@@ -207,3 +207,73 @@ func TestHeldInTurn(t *testing.T) {
 		t.Error("a word that is used four times as often as others is not held")
 	}
 }
+
+// TestHeldChunksApart: chunks take their part of the memory, however many are used how often, and words the rest; no
+// use of a chunk makes a word forgotten.
+func TestHeldChunksApart(t *testing.T) {
+	bytes := new(atomic.Int64)
+	bytes.Store(4 << 20)
+	h := newHeldWords(bytes, 1)
+	for round := range 3 {
+		for i := range 2 * heldSeen {
+			if _, hold := h.chunk(kindPositions, 1, uint32(i)); hold {
+				h.holdChunk(kindPositions, 1, uint32(i), make([]byte, listChunk))
+			}
+		}
+		for range 40 {
+			h.chunk(kindPositions, 1, 0)
+		}
+		if _, hold := h.use("word", 4000); hold {
+			h.hold("word", &heldWord{places: make([]uint16, 1000), codes: make([]uint16, 1000)})
+		} else if round == 1 {
+			t.Error("a word is not held at its second use")
+		}
+	}
+	if u, _ := h.use("word", 4000); u == nil {
+		t.Error("chunks took the place of a word")
+	}
+	if h.chunks.size > bytes.Load()/heldChunks || len(h.chunks.words) == 0 {
+		t.Errorf("%d chunks of %d bytes are held", len(h.chunks.words), h.chunks.size)
+	}
+}
+
+// TestHeldWorth: of words that are used as often the small ones are held. A word that is not made after all has cost
+// none of the others their place.
+func TestHeldWorth(t *testing.T) {
+	h := &heldWords{index: new(atomic.Int64), part: 1}
+	h.index.Store(100_000)
+	use := func(key string, docs int) {
+		if _, hold := h.use(key, int64(4*docs)); hold {
+			h.hold(key, &heldWord{places: make([]uint16, docs), codes: make([]uint16, docs)})
+		}
+	}
+	for range 40 {
+		for i := range 12 {
+			use(fmt.Sprint("large", i), 2500)
+		}
+		for i := range 100 {
+			use(fmt.Sprint("small", i), 100)
+		}
+	}
+	small := 0
+	for key := range h.words {
+		if key[0] == 's' {
+			small++
+		}
+	}
+	if small < 95 {
+		t.Errorf("%d of 100 small words are held, and %d large ones", small, len(h.words)-small)
+	}
+	before := len(h.words)
+	for range 1000 {
+		if u, hold := h.use("often", 10_000); u == nil && hold {
+			if len(h.words) != before {
+				t.Error("a word that is not made took the place of another")
+			}
+		}
+	}
+	use("often", 2500)
+	if h.words["often"] == nil {
+		t.Error("a word that is used often is not held")
+	}
+}

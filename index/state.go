@@ -173,7 +173,7 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		docs += float64(seg.info.Docs)
 	}
 	for _, seg := range st.segments {
-		seg.heldOf, seg.held = st.all, &heldWords{index: &x.heldBytes, part: float64(seg.info.Docs) / docs}
+		seg.heldOf, seg.held = st.all, newHeldWords(&x.heldBytes, float64(seg.info.Docs)/docs)
 		if was := before[seg.number]; was != nil && was.heldOf == st.all && seg.sameDeleted(was) {
 			seg.held = was.held
 		}
