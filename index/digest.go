@@ -47,8 +47,8 @@ func (st *state) segmentDigest(ctx context.Context, seg *segment) (uint64, error
 		}
 		err := s.begin(term)
 		for ; err == nil && s.more; err = s.step() {
-			if !s.at.readPositions(&positions) {
-				return 0, s.at.err
+			if err := s.positions(&positions); err != nil {
+				return 0, err
 			}
 			buf = append(buf[:0], term...)
 			for f := range positions {

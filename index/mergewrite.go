@@ -33,7 +33,7 @@ func (s *docSource) next() (ok bool, err error) {
 		if s.seg.alive(s.keys.doc) {
 			return true, nil
 		}
-		s.numbers.add(s.written)
+		s.renumbered.add(s.written)
 	}
 }
 
@@ -55,10 +55,11 @@ func mergeDocs(p *pace, rd storage.Reader, group []*segment, w *docWriter) (sour
 	if most >= end {
 		return nil, fmt.Errorf("BUG: index: %d documents in one index segment", most)
 	}
+	plain := most*plainBytes <= uint64(p.x.o.MergeBytes)
 	var open []*docSource
 	for _, seg := range group {
 		s := &docSource{
-			source:  &source{seg: seg, numbers: newRenumbering(seg.info.Docs, uint32(most))},
+			source:  &source{seg: seg, renumbered: newRenumbering(seg.info.Docs, uint32(most), plain)},
 			keys:    newKeyScanner(rd, seg),
 			boost:   seg.boosts,
 			columns: newColumnCursor(rd, seg),
@@ -89,7 +90,7 @@ func mergeDocs(p *pace, rd storage.Reader, group []*segment, w *docWriter) (sour
 			return nil, err
 		}
 		s.written = w.info.Docs
-		s.numbers.add(s.written)
+		s.renumbered.add(s.written)
 		if err := w.add(&e); err != nil {
 			return nil, err
 		}
@@ -140,55 +141,53 @@ func mergeTerms(
 
 // mergeList writes a term's list, merged from all sources.
 func mergeList(p *pace, sources []*source, term []byte, list *listWriter, impacts *impactTable) error {
-	for _, s := range sources {
+	// The next document of each source, above the source's place, so that the least two are found without a branch
+	// that nobody can foresee.
+	var next [mergeSourcesMost]uint64
+	for i, s := range sources {
 		if err := s.begin(term); err != nil {
 			return err
 		}
+		next[i] = s.next(i)
 	}
 	for {
-		var least *source
-		until := uint32(end) // the least document of another source
-		for _, s := range sources {
-			switch {
-			case !s.more:
-			case least == nil:
-				least = s
-			case s.doc < least.doc:
-				until, least = least.doc, s
-			default:
-				until = min(until, s.doc)
-			}
+		least, second := next[0], uint64(end)*mergeSourcesMost
+		for _, n := range next[1:len(sources)] {
+			second = min(second, max(least, n))
+			least = min(least, n)
 		}
-		if least == nil {
+		i := int(least % mergeSourcesMost)
+		if !sources[i].more {
 			return nil
 		}
-		if err := mergeRun(p, least, until, list, impacts); err != nil {
+		if err := mergeRun(p, sources[i], uint32(second/mergeSourcesMost), list, impacts); err != nil {
 			return err
 		}
+		next[i] = sources[i].next(i)
 	}
 }
 
 // mergeRun writes the postings of a source up to a document. Sources whose keys are apart take turns seldom.
 func mergeRun(p *pace, s *source, until uint32, list *listWriter, impacts *impactTable) error {
 	for s.more && s.doc < until {
-		if err := p.step(1); err != nil {
-			return err
-		}
-		i, doc := s.at.i, s.at.docs[s.at.i]
-		numbers, counts, err := s.reader.numbers(s.at.block, i, nil)
-		if err != nil {
-			return err
-		}
-		var freqs [fieldCount]uint32
-		tf := 0.0
-		for all := counts.all; all != 0; all &= all - 1 {
-			f := bits.TrailingZeros8(all)
-			if n := counts.n[f][i]; n > 0 {
-				freqs[f] = n
-				tf += float64(n) * impacts[f][s.seg.norms[f][doc]]
+		if s.decoded != s.block {
+			if err := p.step(s.n); err != nil {
+				return err
+			}
+			if err := s.decode(); err != nil {
+				return err
 			}
 		}
-		if err := list.add(s.doc, &freqs, numbers, tf); err != nil {
+		i, doc := s.i, s.docs[s.i]
+		var freqs [fieldCount]uint32
+		tf := 0.0
+		for all := s.counts.mask[i]; all != 0; all &= all - 1 {
+			f := bits.TrailingZeros8(all) & 7
+			n := s.counts.n[f][i]
+			freqs[f] = n
+			tf += float64(n) * impacts[f][s.seg.norms[f][doc]]
+		}
+		if err := list.add(s.doc, &freqs, s.numbers[s.starts[i]:s.starts[i+1]], tf); err != nil {
 			return err
 		}
 		if err := s.step(); err != nil {

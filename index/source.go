@@ -12,18 +12,24 @@ import (
 // source is an index segment that is merged into another, or digested. Its documents keep their order there, so lists
 // are merged while they are read, and nothing is gathered and sorted.
 type source struct {
-	seg     *segment
-	numbers *renumbering // of documents that are not deleted; nil: all documents keep their numbers
-	terms   *termScanner
-	valid   bool
-	chunks  scannedChunks
+	seg        *segment
+	renumbered *renumbering // of documents that are not deleted; nil: all documents keep their numbers
+	terms      *termScanner
+	valid      bool
+	chunks     scannedChunks
 
 	// The list of the current term.
-	row    []byte
-	reader listReader
-	at     listCursor
-	more   bool
-	doc    uint32 // its new number
+	row     []byte
+	reader  listReader
+	block   int // of documents; -1 before the first
+	i, n    int // in the block, and how many it has
+	docs    [blockDocs]uint32
+	decoded int         // block of counts, numbers and starts; -1: none
+	counts  *blockFreqs // fields and frequencies
+	numbers []uint32    // as positions.go has them
+	starts  []uint32    // of each document's, in numbers
+	more    bool
+	doc     uint32 // its new number
 }
 
 // open opens the terms; close them.
@@ -60,35 +66,83 @@ func (s *source) begin(term []byte) error {
 	if err := s.reader.reset(s.row); err != nil {
 		return fmt.Errorf("term %q of index segment %d: %w", term, s.seg.number, err)
 	}
-	s.at.reset(&s.reader)
-	return s.move(0)
+	s.block, s.i, s.n, s.decoded = -1, 0, 0, -1
+	return s.step()
 }
 
 // step moves to the next document that is not deleted.
-func (s *source) step() error { return s.move(s.at.docs[s.at.i] + 1) }
-
-func (s *source) move(from uint32) error {
-	s.more = false
-	for doc := s.at.seek(from); doc != end; doc = s.at.seek(doc + 1) {
-		if doc >= s.seg.info.Docs {
-			return corruptPostings("document beyond the index segment")
+func (s *source) step() error {
+	for s.more = false; ; {
+		if s.i++; s.i >= s.n {
+			if ok, err := s.load(); !ok || err != nil {
+				return err
+			}
 		}
-		if s.doc, s.more = s.number(doc); s.more {
+		if s.doc, s.more = s.number(s.docs[s.i]); s.more {
 			return nil
 		}
 	}
-	return s.at.err
+}
+
+// next returns the new number of the current document, end after the last, and a place below mergeSourcesMost in one.
+func (s *source) next(place int) uint64 {
+	doc := uint32(end)
+	if s.more {
+		doc = s.doc
+	}
+	return uint64(doc)*mergeSourcesMost + uint64(place)
+}
+
+// load decodes the documents of the next block; ok is false after the last.
+func (s *source) load() (ok bool, err error) {
+	last := s.reader.lastDocs()
+	if s.block++; s.block >= len(last) {
+		return false, nil
+	}
+	if last[s.block] >= s.seg.info.Docs {
+		return false, corruptPostings("document beyond the index segment")
+	}
+	s.i = 0
+	s.n, err = s.reader.docs(s.block, &s.docs)
+	return err == nil, err
+}
+
+// decode decodes what is in the block beside the documents, all at once: a merge needs all of it.
+func (s *source) decode() (err error) {
+	if s.counts = s.reader.own; s.reader.head.kind != rowTiny {
+		if s.counts, err = s.reader.ownFreqs(s.block); err != nil {
+			return err
+		}
+	}
+	s.numbers, s.starts, err = s.reader.blockNumbers(s.block, s.counts)
+	if err == nil {
+		s.decoded = s.block
+	}
+	return err
+}
+
+// positions reads the positions of the current document, by field.
+func (s *source) positions(into *[fieldCount][]uint32) (err error) {
+	for f := range into {
+		if into[f], err = s.reader.positions(s.block, s.i, f, nil, into[f][:0]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // number returns the new number of a document of the index segment; ok is false if it is left out.
 func (s *source) number(doc uint32) (number uint32, ok bool) {
 	switch {
-	case s.numbers == nil:
+	case s.renumbered == nil:
 		return doc, true
 	case !s.seg.alive(doc):
 		return 0, false
 	}
-	return s.numbers.of(doc), true
+	if r := s.renumbered; r.plain != nil {
+		return r.plain[doc], true
+	}
+	return s.renumbered.of(doc), true
 }
 
 // leastTerm returns the least of the sources' next terms, in the memory of term; ok is false when no source has one.
