@@ -87,7 +87,7 @@ func dump(dir string) error {
 		}
 		parse.Outline(&parse.Input{URL: u, ContentType: "text/html", Body: body}, &p, func(o *content.Outline) {
 			line.Features, line.Groups = o.Features()
-			line.Page = o.Page()
+			line.Page = append([]float32{}, o.Page()...) // never null: the same page has the same line in each run
 			for _, b := range o.Blocks() {
 				line.Blocks = append(line.Blocks, words(string(p.Text[b.From:b.To])))
 			}

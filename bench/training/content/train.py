@@ -24,7 +24,7 @@ from catboost import CatBoostClassifier
 TYPES = ["article", "collection", "documentation", "forum", "listing", "product", "service"]
 FOLDS = 5
 COMMON = dict(border_count=32, rsm=0.3, thread_count=2, verbose=0, allow_writing_files=False)
-GROUPS = dict(iterations=550, depth=6, learning_rate=0.06, random_seed=7)
+GROUPS = dict(iterations=550, depth=6, learning_rate=0.06, l2_leaf_reg=10, random_seed=7)
 TYPE = dict(iterations=150, depth=4, learning_rate=0.1, random_seed=1)
 SHARE_SURE = 0.85  # as in score.go
 
@@ -34,8 +34,20 @@ def f1(got, gold):
     return 2 * both / (len(got) + len(gold)) if got or gold else 1.0
 
 
+def shares(page, taken):
+    """The words of each group, those in blocks that are taken, and their share."""
+    n = len(page["features"])
+    of = np.bincount(page["groups"], page["words"], n) if n else np.zeros(0)
+    good = np.bincount(page["groups"], page["words"] * taken, n) if n else np.zeros(0)
+    return of, good, good / np.maximum(1, of)
+
+
 def labels(page):
-    """The blocks that make the best text: first those with most phrases in the gold text, then improved one by one."""
+    """The blocks that make the best text: first those with most phrases in the gold text, then improved one by one.
+
+    What a page says twice, the gold text often has once: a post, and its quotation in another post. The block that is
+    given up must be that of the group with the smaller share or the fewer words, or the later one. Otherwise posts get
+    the labels of their quotations."""
     gold, want = page["gold"], collections.Counter(page["gold"])
     phrases = [None] + [{tuple(gold[i:i + k]) for i in range(len(gold) - k + 1)} for k in (1, 2, 3, 4)]
     taken = []
@@ -50,7 +62,10 @@ def labels(page):
     total, both = sum(have.values()), sum((have & want).values())
     for _ in range(3):
         changed = False
-        for i, words in enumerate(page["blocks"]):
+        _, good, share = shares(page, np.array(taken, dtype=float))
+        group = page["groups"]
+        for i in sorted(range(len(taken)), key=lambda i: (round(share[group[i]], 1), good[group[i]], -i)):
+            words = page["blocks"][i]
             sign = -1 if taken[i] else 1
             counts = collections.Counter(words).items()
             gain = sum(min(have[w] + sign * m, want[w]) - min(have[w], want[w]) for w, m in counts)
@@ -66,10 +81,8 @@ def labels(page):
 
 def gather(page):
     """Labels and weights of groups. A label is the share of a group's words that are in blocks that are taken."""
-    n = len(page["features"])
-    of = np.bincount(page["groups"], page["words"], n) if n else np.zeros(0)
-    good = np.bincount(page["groups"], page["words"] * page["labels"], n) if n else np.zeros(0)
-    page["size"], page["labels"] = of, good / np.maximum(1, of)
+    of, _, page["labels"] = shares(page, page["labels"])
+    page["size"] = of
     page["weights"] = np.sqrt(np.minimum(1, of / max(50, len(page["gold"]), of.sum() * 0.2)))
 
 
@@ -79,9 +92,9 @@ def load(name):
     for p in pages:
         p["blocks"], p["gold"] = [b or [] for b in p["blocks"]], p["gold"] or []
         p["words"] = np.array([max(1, len(b)) for b in p["blocks"]], dtype=float)
-        p["labels"] = labels(p)
         p["groups"] = np.array(p["groups"] or [], dtype=int)
         p["features"] = np.array(p["features"] or [], dtype=np.float32)
+        p["labels"] = labels(p)
         p["page"] = p["page"] or [0] * width
         gather(p)
     return pages

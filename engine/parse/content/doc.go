@@ -17,7 +17,7 @@
 //	</div>
 //	<ul class="menu"><li>…        Start ─▶ boxes, blocks
 //	                                         │ page's end
-//	                     groups ◀────────────┘ all blocks of one sign: kinds and classes of the five
+//	                     groups ◀────────────┘ blocks of one sign: kinds and classes of the five
 //	                       │ measure           boxes around them
 //	                       ▼
 //	                     page ─▶ its type ─┐
@@ -30,16 +30,17 @@
 // since the last one. A box has sums over its content. It also has, for each kind of element and each group of words
 // in class, id and role ("nav navbar menu", "sidebar aside", "related more", …), the distance to the nearest box around
 // it of that kind or group. Consecutive blocks in similar boxes are joined. All blocks of a page in similar boxes are a
-// group, unless many others are between them, and the models judge groups: judging blocks takes three times as long.
-// Boxes of one parent with the same kind and class are a list (lists.go): posts, cards, entries. A group's features
-// tell how long the lists around it are, in how many of their boxes it is, and where it is beside the largest list.
-// Select applies the models.
+// group, unless many others are between them, and the models judge groups: judging blocks takes three times as long. A
+// group of many words ends there, and the next one knows how much is before it: of a long thread, often only the
+// first posts are content. Boxes of one parent with the same kind and class are a list (lists.go): posts, cards,
+// entries. A group's features tell how long the lists around it are, in how many of their boxes it is, and where it is
+// beside the largest list. Select applies the models.
 //
 // The models (model.go) are gradient-boosted trees: one predicts the page's type, which is a feature of the other. That
 // judges each group by itself, its place, its names, its surroundings and the page. Then the groups are content that
 // together have the best F1 measure that can be expected (score.go). bench/training/content/train.py trains the models
-// on the 1,497 pages of WCXB's development half. Word F1 on pages of unseen sites is 0.870 (articles .950,
-// documentation .935, services .846, forums .798, listings .754, collections .699, products .650). Taking all of the
+// on the 1,497 pages of WCXB's development half. Word F1 on pages of unseen sites is 0.873 (articles .952,
+// documentation .936, services .857, forums .816, listings .748, collections .687, products .656). Taking all of the
 // text has .70; README.md there has more. Nearly all of the pages are English; the features do not depend on a
 // language.
 //

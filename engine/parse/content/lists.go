@@ -56,7 +56,7 @@ func (o *Outline) list() {
 // listed appends features of a group's lists, those of the boxes around it: the innermost, the longest and the
 // outermost; and where it is beside the page's largest list.
 func (o *Outline) listed(f []float32, g *group, at int32, page *sum) []float32 {
-	x := &o.boxes[at]
+	x, head := &o.boxes[at], &o.groups[g.head]
 	var found [3]int32 // boxes in the innermost, the longest and the outermost list
 	inMain := false
 	for up := at; up > 0; up = o.boxes[up].parent {
@@ -81,7 +81,8 @@ func (o *Outline) listed(f []float32, g *group, at int32, page *sum) []float32 {
 		}
 		b := &o.boxes[up]
 		l := &o.lists[b.list]
-		f = append(f, float32(l.n), part(g.n, l.n), part(g.words, l.words), float32(x.depth-b.depth), float32(b.kind),
+		f = append(f, float32(l.n), part(head.all, l.n), part(head.allWords, l.words),
+			float32(x.depth-b.depth), float32(b.kind),
 			part(l.words, l.n), part(l.words, page.words), part(l.linked, l.bytes), part(l.money, l.n))
 	}
 	side := float32(0)

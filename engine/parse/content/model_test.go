@@ -133,3 +133,51 @@ func BenchmarkScores(b *testing.B) {
 		scores = trained.groups.scores(scores[:0], answers, features, 20, trained.groups.width)
 	}
 }
+
+// TestFullGroups: of many similar blocks with others between them, a group takes those up to groupWords and the next one
+// the rest; groups of one sign know how much is before them, and no block is in two.
+func TestFullGroups(t *testing.T) {
+	var o Outline
+	o.Reset()
+	const posts, words = 30, 40
+	var text []byte
+	for range posts {
+		o.Start(Div, text, &Attributes{Class: []byte("message")})
+		text = append(text, bytes.Repeat([]byte("word "), words)...)
+		o.End(Div, text)
+		o.Start(P, text, &Attributes{Class: []byte("user")})
+		text = append(text, "name "...)
+		o.End(P, text)
+	}
+	o.Cut(text)
+	o.Features()
+	if len(o.blocks) != 2*posts {
+		t.Fatalf("%d blocks, want %d", len(o.blocks), 2*posts)
+	}
+	users, number, before := o.blocks[1].group, int32(0), int32(0)
+	for i := range o.blocks {
+		b := &o.blocks[i]
+		g := &o.groups[b.group]
+		if i%2 == 1 {
+			if b.group != users || g.number != 0 || g.n != posts {
+				t.Fatalf("name %d is in group %d of %d blocks, want one group of %d", i/2, b.group, g.n, posts)
+			}
+			continue
+		}
+		if int32(i) == g.first {
+			if g.head != 0 || g.number != number || g.before != before {
+				t.Errorf("post %d begins group %d of head %d behind %d words, want %d of head 0 behind %d",
+					i/2, g.number, g.head, g.before, number, before)
+			}
+			number++
+			before += g.words
+		}
+		if g.words > groupWords+words {
+			t.Errorf("a group has %d words, want %d at most", g.words, groupWords+words)
+		}
+	}
+	if head := &o.groups[0]; number < 4 || head.all != posts || head.allWords != before {
+		t.Errorf("%d groups; the head knows of %d blocks and %d words, want several, %d and %d",
+			number, head.all, head.allWords, posts, before)
+	}
+}
