@@ -40,7 +40,8 @@ type conductor struct {
 	live    atomic.Pointer[fetching] // nil while nothing is fetched
 	earlier segment.Counts           // of fetchlists that were fetched first
 
-	// toUpdate and toIndex carry segments to the lanes. The first lane is never held up by the second: see state.behind.
+	// toUpdate and toIndex carry segments to the lanes. The first lane is never held up by the second: see
+	// state.behind.
 	toUpdate chan *segment.Writer
 	toIndex  chan uint32
 	tasks    *tasks

@@ -41,9 +41,12 @@ func TestDecide(t *testing.T) {
 		{"full", state{pages: 7, full: true}, busy, notThin, actSeal, ""},
 		{"full, but the lane is", state{pages: 7, full: true, backlog: true}, busy, notThin, actHold, ""},
 		{"full, but both lanes are behind", state{pages: 7, full: true, behind: true}, busy, notThin, actHold, ""},
-		{"thin, but both lanes are behind", state{pages: 1, behind: true}, busy, lost(thinTime, thinVisits), actHold, ""},
+		{
+			"thin, but both lanes are behind", state{pages: 1, behind: true}, busy,
+			lost(thinTime, thinVisits), actHold, "",
+		},
 		{"dry while the index is behind", state{pages: 7, behind: true}, dry, notThin, actSeal, ""},
-		{"full and dry while the index is behind", state{pages: 7, full: true, behind: true}, dry, notThin, actSeal, ""},
+		{"full, dry, the index is behind", state{pages: 7, full: true, behind: true}, dry, notThin, actSeal, ""},
 		{"full and paused", state{pages: 7, full: true, paused: true}, busy, notThin, actSeal, ""},
 
 		{"dry with pages", state{pages: 7}, dry, notThin, actSeal, ""},

@@ -31,7 +31,8 @@ func TestProcessors(t *testing.T) {
 	} {
 		s := p.next(c.now, 2)
 		if math.Abs(s.own-c.own) > 1e-9 || math.Abs(s.machine-c.machine) > 1e-9 {
-			t.Errorf("look %d: %.2f and %.2f of the processors, want %.2f and %.2f", i, s.own, s.machine, c.own, c.machine)
+			t.Errorf("look %d: %.2f and %.2f of the processors, want %.2f and %.2f",
+				i, s.own, s.machine, c.own, c.machine)
 		}
 	}
 	for _, c := range []struct {

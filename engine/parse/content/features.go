@@ -24,9 +24,9 @@ const groupWords = 250
 // windows are the half widths, in blocks, of the windows around a block.
 var windows = [...]int{3, 8, 20}
 
-// group is blocks of one sign, which are in similar boxes: the paragraphs of an article, the entries of a menu. The model
-// judges them together. This is within a hundredth as good as one by one, and six times as fast. All blocks of one sign
-// without a gap are one group, or, beyond groupWords, several with one head.
+// group is blocks of one sign, which are in similar boxes: the paragraphs of an article, the entries of a menu. The
+// model judges them together. This is within a hundredth as good as one by one, and six times as fast. All blocks of
+// one sign without a gap are one group, or, beyond groupWords, several with one head.
 type group struct {
 	sum
 	first, last                           int32 // blocks

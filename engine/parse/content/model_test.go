@@ -134,8 +134,8 @@ func BenchmarkScores(b *testing.B) {
 	}
 }
 
-// TestFullGroups: of many similar blocks with others between them, a group takes those up to groupWords and the next one
-// the rest; groups of one sign know how much is before them, and no block is in two.
+// TestFullGroups: of many similar blocks with others between them, a group takes those up to groupWords and the next
+// one the rest; groups of one sign know how much is before them, and no block is in two.
 func TestFullGroups(t *testing.T) {
 	var o Outline
 	o.Reset()
