@@ -159,22 +159,29 @@ func (w *nodeWalk) next() bool {
 	return true
 }
 
-// find moves to the first record at or after a name, a key or the name of its node, and reports whether it is that of
-// the node. Names must not decrease from call to call.
-func (w *nodeWalk) find(name []byte) bool {
+// seek moves to the first record at or after a key. Keys must not decrease from call to call.
+func (w *nodeWalk) seek(key []byte) {
 	if w.number < 0 && !w.ok {
 		w.next()
 	}
-	for w.ok && bytes.Compare(w.sc.Key(), name) < 0 {
+	for w.ok && bytes.Compare(w.sc.Key(), key) < 0 {
 		w.next()
 	}
-	if !w.ok {
-		return false
-	}
+}
+
+// find moves to the first record of the node of a page that crawldb need not have, and reports whether there is one.
+// The keys of pages must not decrease from call to call.
+func (w *nodeWalk) find(page []byte) bool {
+	name := w.nodes.nodeOf(page)
+	w.seek(name)
 	if w.nodes == NodePages {
-		return bytes.Equal(w.sc.Key(), name)
+		return w.ok && bytes.Equal(w.sc.Key(), name)
 	}
-	return bytes.Equal(w.node, name)
+	host := urlkey.HostKeyOf(page)
+	for w.ok && !bytes.Equal(w.node, name) && bytes.Compare(w.sc.Key(), host) < 0 {
+		w.next() // domains of a public suffix below this domain: its hosts stand on both sides
+	}
+	return w.ok && bytes.Equal(w.node, name)
 }
 
 // graphing builds a linkGraph.
@@ -320,7 +327,7 @@ func (b *graphing) invert(ctx context.Context) (err error) {
 		}
 		if !bytes.Equal(of, target) {
 			target = append(target[:0], of...)
-			known = walk.find(b.o.Nodes.nodeOf(target))
+			known = walk.find(target)
 			b.at(target)
 		}
 		if !known {
@@ -350,7 +357,7 @@ func (b *graphing) invertRedirects() (err error) {
 	walk := newNodeWalk(b.rd, b.o.Nodes)
 	defer func() { err = errors.Join(err, run.Close(), walk.sc.Close()) }()
 	for run.Next() {
-		if !walk.find(b.o.Nodes.nodeOf(run.Key())) {
+		if !walk.find(run.Key()) {
 			continue
 		}
 		b.at(run.Key())
@@ -442,7 +449,7 @@ func (b *graphing) eachEdge(
 		}
 		if !bytes.Equal(run.Key(), page) {
 			page = append(page[:0], run.Key()...)
-			walk.find(page)
+			walk.seek(page)
 			if known = walk.ok && bytes.Equal(walk.sc.Key(), page); known {
 				if err := storage.DecodeRecord(walk.sc.Value(), &r); err != nil {
 					return fmt.Errorf("crawldb record %s: %w", page, err)

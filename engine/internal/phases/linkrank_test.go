@@ -274,7 +274,9 @@ func TestInlinkDomainsBelowSuffixes(t *testing.T) {
 	segment := w.seal(
 		page{url: "http://github.io/", links: []string{"http://a.github.io/", "http://github.io:8080/"}},
 		page{url: "http://a.github.io/", links: []string{"http://github.io/", "http://www.a.github.io/"}},
-		page{url: "http://b.github.io/", links: []string{"http://github.io/", "http://a.github.io/"}},
+		page{url: "http://b.github.io/", links: []string{
+			"http://github.io/", "http://a.github.io/", "http://a.s3.amazonaws.com/",
+		}},
 		page{url: "http://a.s3.amazonaws.com/", links: []string{"http://www.amazonaws.com/", "http://b.github.io/"}},
 		// Two hosts of a domain, around the domain of a public suffix below it.
 		page{url: "http://aws.amazonaws.com/", links: []string{"http://b.github.io/"}},
@@ -297,9 +299,20 @@ func TestInlinkDomainsBelowSuffixes(t *testing.T) {
 	})
 	want := map[string]float64{
 		"http://github.io/": 2, "http://a.github.io/": 2, "http://b.github.io/": 2, "http://www.amazonaws.com/": 1,
+		"http://a.s3.amazonaws.com/": 1,
 	}
 	if err != nil || !maps.Equal(got, want) {
 		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+	o := rankOptions() // links to hosts behind that domain count, too
+	o.Nodes = NodeDomains
+	if _, err := w.p.LinkRank(context.Background(), o); err != nil {
+		t.Fatal(err)
+	}
+	records := w.records()
+	before, behind := records[w.key("http://aws.amazonaws.com/")], records[w.key("http://www.amazonaws.com/")]
+	if behind.Score <= before.Score {
+		t.Errorf("a domain that another links to has the score %v, one without links %v", behind.Score, before.Score)
 	}
 }
 
