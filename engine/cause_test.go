@@ -21,7 +21,7 @@ func TestCause(t *testing.T) {
 	}
 	stuck := func(t []visit.Trouble) situation { return situation{stopped: StopDone, troubles: t} }
 	now := func(p Progress) situation { return situation{Progress: p} }
-	onServers := [visit.DoingCount]int{visit.DoingFirstByte: 8}
+	onServers, onWork := [visit.DoingCount]int{visit.DoingFirstByte: 8}, [visit.DoingCount]int{visit.DoingParse: 8}
 	done := func(p Progress) situation { return situation{stopped: StopDone, Progress: p} }
 	spent := dueSummary{spent: []spentBudget{
 		{who: "a.example", used: "3 of 3 pages", setting: "host-pages"},
@@ -62,9 +62,11 @@ func TestCause(t *testing.T) {
 			"the crawl uses 1.9 of 2: more processors; more fetchers do not help"},
 		{"processors, of a machine that says nothing", situation{Progress: Progress{Busy: 8, Fetchers: 8},
 			doing: onServers, processors: processorShare{2, .97, 0}}, CauseProcessors, "the crawl uses 1.9 of 2"},
-		{"processors, of other programs", situation{Progress: Progress{Busy: 8, Fetchers: 8}, doing: onServers,
+		{"processors, of other programs", situation{Progress: Progress{Busy: 8, Fetchers: 8}, doing: onWork,
 			processors: processorShare{2, .45, .99}}, CauseProcessors,
 			"the crawl uses 0.9 of 2, other programs the rest: stop other programs"},
+		{"servers, while other programs use the processors", situation{Progress: Progress{Busy: 8, Fetchers: 8},
+			doing: onServers, processors: processorShare{2, .45, .99}}, CauseFetchers, "wait for servers: + raises"},
 		{"processors, fetchers are free", situation{Progress: Progress{Busy: 5, Fetchers: 8, HostsReady: 9},
 			processors: processorShare{2, .97, .99}}, CauseProcessors, "the crawl uses 1.9 of 2"},
 		{"politeness, while lanes use the processors", situation{Progress: Progress{HostsWaiting: 500},

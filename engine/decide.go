@@ -68,10 +68,13 @@ func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReaso
 	}
 	thinned := s.pages > 0 && t.since >= thinTime && s.updating == 0 && (t.lost >= thinVisits || t.half && s.old)
 	hungry := s.pages > 0 && s.storing == 0 && q.hungry() && (!q.delayed || q.drained || s.old)
-	if s.full || thinned || hungry {
-		if s.backlog || s.behind && !hungry {
-			return actHold, ""
-		}
+	switch {
+	case !s.full && !thinned && !hungry:
+	case s.behind && !s.full && !hungry: // what the segment's links would gain is no reason to stop who works
+		return actWait, ""
+	case s.backlog || s.behind && !hungry:
+		return actHold, ""
+	default:
 		return actSeal, ""
 	}
 	if s.pages == 0 && !s.more && !s.paused && q.over(patience) {

@@ -43,7 +43,7 @@ func TestDecide(t *testing.T) {
 		{"full, but both lanes are behind", state{pages: 7, full: true, behind: true}, busy, notThin, actHold, ""},
 		{
 			"thin, but both lanes are behind", state{pages: 1, behind: true}, busy,
-			lost(thinTime, thinVisits), actHold, "",
+			lost(thinTime, thinVisits), actWait, "",
 		},
 		{"dry while the index is behind", state{pages: 7, behind: true}, dry, notThin, actSeal, ""},
 		{"full, dry, the index is behind", state{pages: 7, full: true, behind: true}, dry, notThin, actSeal, ""},

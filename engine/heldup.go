@@ -121,7 +121,7 @@ func (s *situation) fetchersWait() Cause {
 	case 2*s.doing[visit.DoingWrite] > busy:
 		return Cause{CauseFetchers, of(s.doing[visit.DoingWrite]) + " wait for WARC files to be written",
 			"a faster disk"}
-	case s.processors.taken():
+	case 2*work > busy && s.processors.taken(): // others alone, such as a job of low priority, need not hold it up
 		return s.processorsBusy()
 	case 2*work > busy:
 		return Cause{CauseFetchers, of(work) + " parse pages, or wait for a processor to", "more processors"}
@@ -136,11 +136,11 @@ func (s *situation) fetchersWait() Cause {
 func (s *situation) processorsBusy() Cause {
 	p := s.processors
 	if p.full() {
-		return Cause{CauseProcessors, fmt.Sprintf("all processors are busy: the crawl uses %.1f of %d",
-			p.own*float64(p.count), p.count), "more processors; more fetchers do not help"}
+		return Cause{CauseProcessors, fmt.Sprintf("all processors are busy: the crawl uses %.1f of %.3g",
+			p.own*p.count, p.count), "more processors; more fetchers do not help"}
 	}
-	return Cause{CauseProcessors, fmt.Sprintf("all processors are busy: the crawl uses %.1f of %d, other programs the "+
-		"rest", p.own*float64(p.count), p.count), "stop other programs, or give it a machine of its own"}
+	return Cause{CauseProcessors, fmt.Sprintf("all processors are busy: the crawl uses %.1f of %.3g, other programs "+
+		"the rest", p.own*p.count, p.count), "stop other programs, or give it a machine of its own"}
 }
 
 // What helps.

@@ -34,9 +34,9 @@ const (
 	// backlogMax is the number of segments that may wait to be sealed, with their parse records in memory, before
 	// fetchers pause. They pause too while more than twice as many are in updatedb or wait for it or for the index,
 	// unless they have nothing to fetch before those are updated. indexQueueMax bounds those that wait for the index
-	// then, which take no memory.
+	// then: they take no memory, but deletions and the end of a crawl wait until all are linked.
 	backlogMax    = 2
-	indexQueueMax = 1 << 10
+	indexQueueMax = 64
 	// enqueuedMax is the number of URLs that may wait to be injected into a running crawl; more are ErrQueueFull.
 	enqueuedMax = 1_000_000
 	// indexBatchMax is the number of crawl segments that become one index segment. They gather for gatherShare times as

@@ -4,9 +4,12 @@ package engine
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"path"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -21,7 +24,7 @@ type processors struct {
 
 // processorShare is how busy processors were in the last seconds. The zero value says that it is not known.
 type processorShare struct {
-	count   int     // that this process may use
+	count   float64 // that this process may use; a quota of the system may be a fraction
 	own     float64 // of the time of these, the part that this process used: 1 is all
 	machine float64 // of the time of the machine's processors, the part that all used; 0: not known
 }
@@ -55,17 +58,18 @@ func (p *processors) look() processorShare {
 	if b, err := os.ReadFile("/proc/stat"); err == nil {
 		now.used, now.whole = machineTicks(b)
 	}
-	return p.next(now, runtime.GOMAXPROCS(0))
+	return p.next(now, processorsAllowed(os.ReadFile))
 }
 
 // next is look at known clocks.
-func (p *processors) next(now processorTimes, count int) processorShare {
+func (p *processors) next(now processorTimes, count float64) processorShare {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	passed := now.at.Sub(p.began.at)
 	if !p.began.at.IsZero() && passed >= processorsSpan {
-		p.share = processorShare{count: count, own: float64(now.own-p.began.own) / float64(passed) / float64(count)}
-		if now.whole > p.began.whole && p.began.whole > 0 {
+		p.share = processorShare{count: count, own: float64(now.own-p.began.own) / float64(passed) / count}
+		// The time that a hypervisor took may be less than it was said to be before.
+		if now.whole > p.began.whole && now.used >= p.began.used && p.began.whole > 0 {
 			p.share.machine = float64(now.used-p.began.used) / float64(now.whole-p.began.whole)
 		}
 	}
@@ -75,12 +79,39 @@ func (p *processors) next(now processorTimes, count int) processorShare {
 	return p.share
 }
 
+// processorsAllowed returns how many processors this process may use. Where Linux grants its control group a share of
+// their time, GOMAXPROCS is that share rounded up, and at least 2.
+func processorsAllowed(read func(name string) ([]byte, error)) float64 {
+	allowed := float64(runtime.GOMAXPROCS(0))
+	const root = "/sys/fs/cgroup"
+	group := "/"
+	if b, err := read("/proc/self/cgroup"); err == nil { // 0::/its/name
+		for line := range strings.Lines(string(b)) {
+			if name, ok := strings.CutPrefix(line, "0::"); ok {
+				group = path.Clean("/" + strings.TrimSpace(name))
+			}
+		}
+	}
+	for ; ; group = path.Dir(group) { // each group around it may have a bound, too
+		var quota, period float64
+		if b, err := read(path.Join(root, group, "cpu.max")); err == nil {
+			if n, _ := fmt.Sscan(string(b), &quota, &period); n == 2 && quota > 0 && period > 0 {
+				allowed = min(allowed, quota/period)
+			}
+		}
+		if group == "/" {
+			return allowed
+		}
+	}
+}
+
 // machineTicks reads what the processors did since the machine started, from Linux's /proc/stat: what was used, by
 // programs, by the system and by other virtual machines, and that with what was idle. It is 0, 0 of anything else.
+// Programs of low priority count as idle: they give way.
 func machineTicks(stat []byte) (used, whole uint64) {
 	line, _, _ := bytes.Cut(stat, []byte("\n"))
 	fields := bytes.Fields(line)
-	const idle, ioWait, steal = 4, 5, 8 // of "cpu user nice system idle iowait irq softirq steal guest guest_nice"
+	const nice, idle, ioWait, steal = 2, 4, 5, 8 // of "cpu user nice system idle iowait irq softirq steal guest guest_nice"
 	if len(fields) <= ioWait || string(fields[0]) != "cpu" {
 		return 0, 0
 	}
@@ -92,7 +123,7 @@ func machineTicks(stat []byte) (used, whole uint64) {
 		if err != nil {
 			return 0, 0
 		}
-		if whole += n; i != idle && i != ioWait {
+		if whole += n; i != nice && i != idle && i != ioWait {
 			used += n
 		}
 	}

@@ -5,6 +5,7 @@ package engine
 import (
 	"math"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -28,6 +29,7 @@ func TestProcessors(t *testing.T) {
 		{at(6000, 12*time.Second, 0, 0), 0, 0}, // the machine's clocks cannot be read
 		{at(8000, 13*time.Second, 1700, 9900), .25, 0},
 		{at(10000, 13*time.Second, 1710, 10000), 0, .1},
+		{at(12000, 14*time.Second, 1690, 10100), .25, 0}, // less was stolen than it said
 	} {
 		s := p.next(c.now, 2)
 		if math.Abs(s.own-c.own) > 1e-9 || math.Abs(s.machine-c.machine) > 1e-9 {
@@ -54,8 +56,8 @@ func TestMachineTicks(t *testing.T) {
 		stat        string
 		used, whole uint64
 	}{
-		{"cpu  10 20 30 400 50 6 7 8 9 11\ncpu0 1 1 1 1 1 1 1 1 1 1\n", 81, 531},
-		{"cpu  10 20 30 400 50", 60, 510}, // an old kernel
+		{"cpu  10 20 30 400 50 6 7 8 9 11\ncpu0 1 1 1 1 1 1 1 1 1 1\n", 61, 531},
+		{"cpu  10 20 30 400 50", 40, 510}, // an old kernel
 		{"cpu  10 20 x 400 50 6 7 8", 0, 0},
 		{"intr 1 2 3 4 5 6 7", 0, 0}, {"cpu 1 2", 0, 0}, {"", 0, 0},
 	} {
@@ -87,5 +89,36 @@ func TestMachineTicks(t *testing.T) {
 	p.began = processorTimes{at: time.Now().Add(-time.Hour), own: -1}
 	if s := p.look(); s.count == 0 || s.own <= 0 || s.own > 1 {
 		t.Errorf("after an hour with some work: %+v", s)
+	}
+}
+
+// TestProcessorsAllowed: the least quota of the control groups around this process counts, and what cannot be read
+// bounds nothing.
+func TestProcessorsAllowed(t *testing.T) {
+	all := float64(runtime.GOMAXPROCS(0))
+	for _, c := range []struct {
+		files map[string]string
+		want  float64
+	}{
+		{nil, all},
+		{map[string]string{"/sys/fs/cgroup/cpu.max": "max 100000\n"}, all},
+		{map[string]string{"/sys/fs/cgroup/cpu.max": "50000 100000\n"}, .5},
+		{map[string]string{"/sys/fs/cgroup/cpu.max": "100000000 100000\n"}, all},
+		{map[string]string{
+			"/proc/self/cgroup": "3:cpu:/old\n0::/a/b\n", "/sys/fs/cgroup/a/b/cpu.max": "80000 100000\n",
+			"/sys/fs/cgroup/a/cpu.max": "75000 100000", "/sys/fs/cgroup/old/cpu.max": "1 100000",
+		}, .75},
+		{map[string]string{"/proc/self/cgroup": "0::/../..\n", "/sys/fs/cgroup/cpu.max": "20000 100000"}, .2},
+		{map[string]string{"/proc/self/cgroup": "x", "/sys/fs/cgroup/cpu.max": "0 y"}, all},
+	} {
+		got := processorsAllowed(func(name string) ([]byte, error) {
+			if text, ok := c.files[name]; ok {
+				return []byte(text), nil
+			}
+			return nil, os.ErrNotExist
+		})
+		if got != c.want {
+			t.Errorf("%v: %v processors, want %v", c.files, got, c.want)
+		}
 	}
 }

@@ -240,7 +240,7 @@ func (x *linkdbRun) purge() {
 	if len(x.pending) > 0 {
 		return
 	}
-	r, err := x.e.Index(ctx, engine.IndexOptions{Refresh: true})
+	r, err := x.e.Index(ctx, engine.IndexOptions{Refresh: true, EveryDocument: true})
 	x.must(err)
 	if r.Refreshed+r.Added+r.Deleted > 0 {
 		x.t.Fatalf("after the purge the index is not up to date: %+v", r)

@@ -164,7 +164,8 @@ func TestRefetched(t *testing.T) {
 			if got, want := indexDigest(t, e), indexDigest(t, anew); got != want || got == old {
 				t.Errorf("digest %x, anew %x, before %x", got, want, old)
 			}
-			if x, err := e.Index(ctx, engine.IndexOptions{Refresh: true}); err != nil || x.Refreshed != 0 {
+			all := engine.IndexOptions{Refresh: true, EveryDocument: true}
+			if x, err := e.Index(ctx, all); err != nil || x.Refreshed != 0 {
 				t.Errorf("a refresh: %+v, %v", x, err)
 			}
 		})

@@ -398,6 +398,7 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 	if len(w.o.LiveFilters) == 0 && len(w.o.IndexFilters) == 0 { // these may change at any time
 		x.mark = binary.AppendUvarint([]byte{refreshVersion}, uint64(w.o.MaxInlinks))
 		x.mark = strconv.AppendBool(x.mark, x.ranked)
+		x.mark = append(x.mark, urlkey.SuffixList()...) // tells the domains of links apart, of which boosts are made
 	}
 	if err := x.run(ctx, o); err != nil {
 		return x.report, fmt.Errorf("indexing: %w", err)

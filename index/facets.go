@@ -40,6 +40,9 @@ type FacetError struct {
 
 func (e *FacetError) Error() string {
 	known := strings.Join(e.Known, ", ")
+	if _, ok := fieldName(e.Name); !ok {
+		return fmt.Sprintf("facet %q: this is no name of a field with values; there are %s", e.Name, known)
+	}
 	return fmt.Sprintf("facet %q: no document has a field of this name; there are %s", e.Name, known)
 }
 

@@ -272,6 +272,11 @@ func (h *heldWords) keep(key string, u *heldUse) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	u.uses = h.seen[key]
+	if u.size > h.most()/heldLargest { // it was taken for a smaller one; what has its room now is used, too
+		delete(h.seen, key)
+		delete(h.seenBefore, key)
+		return
+	}
 	if h.words[key] != nil || !h.room(u.size, worth(u.uses, u.size)) {
 		return
 	}

@@ -99,3 +99,49 @@ func (s *Store) tombstones(t *testing.T) (share float64, count uint64) {
 	}
 	return share, count
 }
+
+// TestTombstoneRuns: what fetching leaves where one host has nearly all URLs, tombstones that follow each other, is
+// merged away, be the keys short or long.
+func TestTombstoneRuns(t *testing.T) {
+	for words := range 5 {
+		t.Run(fmt.Sprint(words), func(t *testing.T) {
+			t.Parallel()
+			s := openTest(t)
+			const keys, segments, each = 30_000, 3, 9000
+			key := func(i int) []byte {
+				b := fmt.Appendf(nil, "com,example,www,)\x01\x01/%06d", i)
+				for word := range words {
+					b = fmt.Appendf(b, "-%016x", uint64(i+word+1)*0x9e3779b97f4a7c15)
+				}
+				return append(b, ".html https"...)
+			}
+			ingest := func(from, to int, write func(due *TableWriter, key []byte) error) {
+				t.Helper()
+				in := s.NewIngestion()
+				defer in.Abort()
+				in.large.Store(true)
+				due := in.Table(Due())
+				for i := from; i < to; i++ {
+					if err := write(due, key(i)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := in.Commit(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ingest(0, keys, func(due *TableWriter, key []byte) error { return due.Set(key, nil) })
+			for n := range segments {
+				ingest(n*each, (n+1)*each, (*TableWriter).Delete)
+			}
+			guard := time.Now().Add(2 * time.Minute)
+			for share, left := s.tombstones(t); left > 0; share, left = s.tombstones(t) {
+				if time.Now().After(guard) {
+					t.Fatalf("%d tombstones of keys of %d bytes are left, %.2f of the blocks full of them",
+						left, len(key(0)), share)
+				}
+				runtime.Gosched()
+			}
+		})
+	}
+}

@@ -88,12 +88,12 @@ const (
 	l0Compaction = 8
 	lbaseBytes   = 512 << 20
 
-	// denseBlockTombstones is the number of tombstones from which a block counts as full of them, and denseTableShare
-	// the share of such blocks from which a table is merged away at once. A block holds about 370 keys of the due
-	// range. By size nothing counts as full: Pebble compares the length of tombstones' keys with that of a block in
-	// which the common beginnings of keys take no room.
+	// denseBlockTombstones is the number of tombstones from which a block counts as full of them, or denseBlockRatio the
+	// length of their keys by that of the block, and denseTableShare the share of such blocks from which a table is
+	// merged away at once. In a block, the common beginnings of keys take no room: of the due range it holds 370 short
+	// keys or 220 long ones, which have 1.2 to 2 times its length. Where every other key is a tombstone, they have half.
 	denseBlockTombstones = 300
-	denseNever           = 1 << 30
+	denseBlockRatio      = 1.1
 	denseTableShare      = 0.3
 
 	// errorLogInterval is the least time between two log lines about background errors. On a full disk

@@ -139,7 +139,7 @@ func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 	// What does slow reads down are long runs of tombstones, as fetching leaves where one host has nearly all URLs.
 	// Tables with many blocks that are little else are still merged at once.
 	p.Experimental.NumDeletionsThreshold = denseBlockTombstones
-	p.Experimental.DeletionSizeRatioThreshold = denseNever
+	p.Experimental.DeletionSizeRatioThreshold = denseBlockRatio
 	p.Experimental.TombstoneDenseCompactionThreshold = denseTableShare
 	for i := range p.Levels {
 		l := &p.Levels[i]

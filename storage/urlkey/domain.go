@@ -63,6 +63,9 @@ func (h HostKey) DomainKey() string {
 	return string(h[:end])
 }
 
+// SuffixList says which list of public suffixes this program has: domains of hosts may differ between two of them.
+func SuffixList() string { return publicsuffix.List.String() }
+
 // DomainMemo returns the domains of keys, and remembers that of the last host: in the order of keys, those of a host
 // are neighbours, and asking the list of public suffixes takes longer than all else. The zero value is ready. It
 // belongs to one goroutine at a time.

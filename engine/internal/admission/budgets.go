@@ -147,10 +147,16 @@ func (bs *budgets) sum(rd storage.Reader, domain string) (b Budget, hosts int, e
 	from, to := prefixBounds([]byte(domain))
 	sc := rd.Scan(storage.HostCountsRange(), from, to)
 	defer sc.Close()
-	for ; hosts < domainHostsMax && sc.Next(); hosts++ {
-		if err := b.Used.addHost(sc, domain); err != nil {
+	for at := sc.Next(); at && hosts < domainHostsMax; {
+		if urlkey.HostKey(sc.Key()).DomainKey() != domain {
+			at = passSuffix(sc, domain) && strings.HasPrefix(string(sc.Key()), domain)
+			continue
+		}
+		if err := b.Used.addHost(sc); err != nil {
 			return b, hosts, err
 		}
+		hosts++
+		at = sc.Next()
 	}
 	return b, hosts, sc.Err()
 }
@@ -168,12 +174,20 @@ func (bs *budgets) limitOf(domain string, referrers func(domain string) (uint64,
 	return limit, nil
 }
 
-// addHost adds what the host at which a scanner of hosts' counts is has cost, if it is of the domain: hosts of a public
-// suffix below a domain have that domain's prefix, but domains of their own.
-func (c *Cost) addHost(sc *storage.Scanner, domain string) error {
-	if urlkey.HostKey(sc.Key()).DomainKey() != domain {
-		return nil
+// passSuffix moves a scanner from a host that has a domain's prefix and is of another domain. It is one of a public
+// suffix below the domain, as a.s3.amazonaws.com is below amazonaws.com: all of these are passed at once.
+func passSuffix(sc *storage.Scanner, domain string) bool {
+	other := urlkey.HostKey(sc.Key()).DomainKey()
+	suffix := other[:strings.LastIndexByte(other[:len(other)-1], ',')+1]
+	if len(suffix) <= len(domain) {
+		return sc.Next()
 	}
+	_, behind := prefixBounds([]byte(suffix))
+	return sc.SeekGE(behind)
+}
+
+// addHost adds what the host at which a scanner of hosts' counts is has cost.
+func (c *Cost) addHost(sc *storage.Scanner) error {
 	var counts storage.HostCounts
 	if err := storage.DecodeHostCounts(sc.Value(), &counts); err != nil {
 		return fmt.Errorf("hostdb counts of %s: %w", sc.Key(), err)
@@ -216,11 +230,16 @@ func (d *DomainBudgets) Of(domain string) (b Budget, err error) {
 		}
 		d.at = d.hosts.Next()
 	}
-	for n := 0; n < domainHostsMax && d.at && strings.HasPrefix(string(d.hosts.Key()), domain); n++ {
-		if err := b.Used.addHost(d.hosts, domain); err != nil {
+	for n := 0; n < domainHostsMax && d.at && strings.HasPrefix(string(d.hosts.Key()), domain); {
+		d.passed = append(d.passed[:0], d.hosts.Key()...)
+		if urlkey.HostKey(d.passed).DomainKey() != domain {
+			d.at = passSuffix(d.hosts, domain)
+			continue
+		}
+		if err := b.Used.addHost(d.hosts); err != nil {
 			return b, err
 		}
-		d.passed = append(d.passed[:0], d.hosts.Key()...)
+		n++
 		d.at = d.hosts.Next()
 	}
 	return b, d.hosts.Err()

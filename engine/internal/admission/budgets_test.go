@@ -148,6 +148,33 @@ func TestDomainBudgetAround(t *testing.T) {
 	}
 }
 
+// TestDomainBudgetBehind: hosts that stand behind those of a public suffix below their domain count, however many these
+// are.
+func TestDomainBudgetBehind(t *testing.T) {
+	w := newWorld(t)
+	w.must(w.store.Apply(func(b *storage.Batch) error {
+		var errs []error
+		value := storage.AppendHostCounts(nil, &storage.HostCounts{Bytes: 7})
+		for n := range 12_000 {
+			key := fmt.Appendf(nil, "com,amazonaws,s3,bucket-%d,)", n)
+			errs = append(errs, b.Set(storage.HostCountsRange(), key, value))
+		}
+		return errors.Join(errs...)
+	}))
+	w.spent("www.amazonaws.com", 2, 20, 200)
+	a := w.process(admission.Options{})
+	if b, err := a.DomainBudget("com,amazonaws,"); err != nil || b.Used.Bytes != 20 {
+		t.Errorf("%+v, %v, want 20 bytes", b.Used, err)
+	}
+	all := a.DomainBudgets(w.store)
+	defer all.Close()
+	for _, domain := range []string{"com,amazonaws,", "com,amazonaws,s3,bucket-7,", "com,amazonaws,"} {
+		if b, err := all.Of(domain); err != nil || b.Used.Bytes == 0 {
+			t.Errorf("%s: %+v, %v", domain, b.Used, err)
+		}
+	}
+}
+
 // TestReferralGrows: bits of later segments are added to those that are known.
 func TestReferralGrows(t *testing.T) {
 	w := newWorld(t)
