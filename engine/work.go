@@ -425,6 +425,25 @@ func (d deletes) Finish() (uint64, error) {
 	return uint64(r.Deleted), err
 }
 
+// mergeServed merges the smallest index segments where the disk has room for them twice.
+func (w *work) mergeServed(ctx context.Context) (int, error) {
+	defer w.stages.time(stageIndex)()
+	c, err := w.store.Counters()
+	if err != nil {
+		return 0, err
+	}
+	free, total, err := w.store.DiskFree()
+	if err == nil && !roomTwice(free, total, c.TableBytes) {
+		return 0, nil
+	}
+	r, err := w.index.MergeSmallest(ctx, servedSegments)
+	return r.Merged, wrapf(err, "merging index segments")
+}
+
+// roomTwice reports whether a disk with so many bytes, some of them free, has room for tables once more, and for a crawl
+// to go on. total 0 means that it is not known.
+func roomTwice(free, total, tables uint64) bool { return total == 0 || free >= visit.DiskEnough(total)+tables }
+
 // mergeIndex merges what is to be merged, or, if most is not 0, until there are at most so many index segments. It
 // returns how many were replaced.
 func (w *work) mergeIndex(ctx context.Context, most int) (int, error) {
