@@ -442,7 +442,9 @@ func (w *work) mergeServed(ctx context.Context) (int, error) {
 
 // roomTwice reports whether a disk with so many bytes, some of them free, has room for tables once more, and for a crawl
 // to go on. total 0 means that it is not known.
-func roomTwice(free, total, tables uint64) bool { return total == 0 || free >= visit.DiskEnough(total)+tables }
+func roomTwice(free, total, tables uint64) bool {
+	return total == 0 || free >= visit.DiskEnough(total)+tables
+}
 
 // mergeIndex merges what is to be merged, or, if most is not 0, until there are at most so many index segments. It
 // returns how many were replaced.
