@@ -228,26 +228,15 @@ func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error)
 		return IndexReport{}, err
 	}
 	defer leave()
+	if o.MergeOnly {
+		return e.w.mergeOnly(ctx, o.MaxSegments)
+	}
 	r, err := e.w.buildIndex(ctx, o)
 	if err != nil {
 		return r, err
 	}
 	r.Writers, err = e.w.sendAll(ctx, nil, sendOptions{resend: o.Resend})
 	return r, err
-}
-
-// MergeIndex merges the smallest index segments, so that there are at most two: a rare word costs a search about the
-// same in each. That is for an index that is searched and hardly changes, as "seine serve" has it: where it grew by
-// little, there is nothing to do. It works beside searches, which go first, and beside everything else; with too little
-// room on the disk it does nothing, and with too little Options.Memory there may be more segments. What it finds is the
-// same. It returns how many were replaced; a context that ends ends it, and what was merged by then stays.
-func (e *Engine) MergeIndex(ctx context.Context) (merged int, err error) {
-	leave, err := e.enter()
-	if err != nil {
-		return 0, err
-	}
-	defer leave()
-	return e.w.mergeServed(ctx)
 }
 
 // Recrawl makes URLs due now, whatever their status and schedule. They keep score, depth, interval and content until

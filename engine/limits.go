@@ -37,8 +37,8 @@ const (
 	// then, which take no memory.
 	backlogMax    = 2
 	indexQueueMax = 1 << 10
-	// servedSegments is the number of index segments that MergeIndex leaves. One is hardly faster, and would be written
-	// again after every small crawl.
+	// servedSegments is the number of index segments that IndexOptions.MergeOnly leaves unless told otherwise. One is
+	// hardly faster, and would be written again after every small crawl.
 	servedSegments = 2
 	// enqueuedMax is the number of URLs that may wait to be injected into a running crawl; more are ErrQueueFull.
 	enqueuedMax = 1_000_000

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -425,23 +426,26 @@ func (d deletes) Finish() (uint64, error) {
 	return uint64(r.Deleted), err
 }
 
-// mergeServed merges the smallest index segments where the disk has room for them twice.
-func (w *work) mergeServed(ctx context.Context) (int, error) {
+// mergeOnly merges the smallest index segments until there are at most so many, 0 for servedSegments, if the disk has
+// room for them twice.
+func (w *work) mergeOnly(ctx context.Context, most int) (r IndexReport, err error) {
 	defer w.stages.time(stageIndex)()
+	start := w.now()
 	c, err := w.store.Counters()
 	if err != nil {
-		return 0, err
+		return r, err
 	}
 	free, total, err := w.store.DiskFree()
 	if err == nil && !roomTwice(free, total, c.TableBytes) {
-		return 0, nil
+		return r, nil
 	}
-	r, err := w.index.MergeSmallest(ctx, servedSegments)
-	return r.Merged, wrapf(err, "merging index segments")
+	merged, err := w.index.MergeSmallest(ctx, cmp.Or(max(most, 0), servedSegments))
+	r.Merged, r.Took = merged.Merged, w.took(start)
+	return r, wrapf(err, "merging index segments")
 }
 
-// roomTwice reports whether a disk with so many bytes, some of them free, has room for tables once more, and for a crawl
-// to go on. total 0 means that it is not known.
+// roomTwice reports whether a disk with so many bytes, some of them free, has room for tables once more, and for a
+// crawl to go on. total 0 means that it is not known.
 func roomTwice(free, total, tables uint64) bool {
 	return total == 0 || free >= visit.DiskEnough(total)+tables
 }

@@ -65,8 +65,8 @@ func (x *Index) MergeTo(ctx context.Context, segments int) (MergeReport, error) 
 	})
 }
 
-// MergeSmallest is MergeTo without its second promise: deleted documents stay where nothing else is merged. So it writes
-// nothing again where the index grew by little, or lost little.
+// MergeSmallest is MergeTo without its second promise: deleted documents stay where nothing else is merged. So it
+// writes nothing again where the index grew by little, or lost little.
 func (x *Index) MergeSmallest(ctx context.Context, segments int) (MergeReport, error) {
 	return x.mergeAll(ctx, func(st *state) []*segment {
 		return st.smallest(len(st.segments)-max(segments, 1)+1, x.o.mergeDocs())

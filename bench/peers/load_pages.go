@@ -212,7 +212,7 @@ func bleveLoadMapping() *mapping.IndexMappingImpl {
 	return m
 }
 
-// buildBleve indexes the same documents, and merges its segments, as MergeIndex does seine's.
+// buildBleve indexes the same documents, and merges its segments, as the server does seine's.
 func buildBleve(w *passageWeb, dir string) error {
 	x, err := bleve.New(dir, bleveLoadMapping())
 	if err != nil {

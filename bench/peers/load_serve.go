@@ -64,7 +64,7 @@ func loadServe(ctx context.Context, args []string) (err error) {
 			return err
 		}
 		if len(args) == 2 { // no crawl comes
-			if _, err := e.MergeIndex(ctx); err != nil { // as "seine serve" does in its first minutes
+			if _, err := e.Index(ctx, seine.IndexOptions{MergeOnly: true}); err != nil { // as "seine serve" does in its first minutes
 				return errors.Join(err, e.Close())
 			}
 		}

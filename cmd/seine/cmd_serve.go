@@ -80,7 +80,7 @@ func (c *console) mergeIndex(ctx context.Context, e *engine.Engine) (end func())
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
-		if _, err := e.MergeIndex(ctx); err != nil && ctx.Err() == nil {
+		if _, err := e.Index(ctx, engine.IndexOptions{MergeOnly: true}); err != nil && ctx.Err() == nil {
 			fmt.Fprintf(c.err, "seine: %v\n", err)
 		}
 	})

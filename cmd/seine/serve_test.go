@@ -28,7 +28,8 @@ func TestServeMerges(t *testing.T) {
 	const crawls = 4
 	for i := range crawls {
 		var out bytes.Buffer
-		args := []string{"crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--quiet", fmt.Sprint(pages.URL, "/", i)}
+		page := fmt.Sprint(pages.URL, "/", i)
+		args := []string{"crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--quiet", page}
 		if status := run(args, nil, &out, &out); status != 0 {
 			t.Fatal(out.String())
 		}
