@@ -228,6 +228,9 @@ func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error)
 		return IndexReport{}, err
 	}
 	defer leave()
+	if o.MergeOnly {
+		return e.w.mergeOnly(ctx, o.MaxSegments)
+	}
 	r, err := e.w.buildIndex(ctx, o)
 	if err != nil {
 		return r, err

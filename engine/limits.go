@@ -37,6 +37,9 @@ const (
 	// then: they take no memory, but deletions and the end of a crawl wait until all are linked.
 	backlogMax    = 2
 	indexQueueMax = 64
+	// servedSegments is the number of index segments that IndexOptions.MergeOnly leaves unless told otherwise. One is
+	// hardly faster, and would be written again after every small crawl.
+	servedSegments = 2
 	// enqueuedMax is the number of URLs that may wait to be injected into a running crawl; more are ErrQueueFull.
 	enqueuedMax = 1_000_000
 	// indexBatchMax is the number of crawl segments that become one index segment. They gather for gatherShare times as

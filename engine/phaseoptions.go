@@ -127,6 +127,11 @@ type IndexOptions struct {
 	// searches of an index that stays as it is are fastest. 0 merges what is to be merged anyway. It takes as long as
 	// writing the merged part again, beside searches; there may be more where Options.Memory is too little.
 	MaxSegments int
+	// MergeOnly has Index do nothing but merge the smallest index segments, until there are at most MaxSegments or two:
+	// for an index that is searched and hardly changes, as "seine serve" has it. It works beside searches, which go
+	// first, and beside everything else. Deleted documents stay where nothing else is merged, so that little is written
+	// again where little changed; with too little room on the disk nothing is. What it finds is the same.
+	MergeOnly bool
 
 	keys *storage.Sorter // of more pages
 }

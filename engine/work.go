@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -424,6 +425,30 @@ func (d deletes) Abort()                      { d.b.Abort() }
 func (d deletes) Finish() (uint64, error) {
 	r, err := d.b.Finish()
 	return uint64(r.Deleted), err
+}
+
+// mergeOnly merges the smallest index segments until there are at most so many, 0 for servedSegments, if the disk has
+// room for them twice.
+func (w *work) mergeOnly(ctx context.Context, most int) (r IndexReport, err error) {
+	defer w.stages.time(stageIndex)()
+	start := w.now()
+	c, err := w.store.Counters()
+	if err != nil {
+		return r, err
+	}
+	free, total, err := w.store.DiskFree()
+	if err == nil && !roomTwice(free, total, c.TableBytes) {
+		return r, nil
+	}
+	merged, err := w.index.MergeSmallest(ctx, cmp.Or(max(most, 0), servedSegments))
+	r.Merged, r.Took = merged.Merged, w.took(start)
+	return r, wrapf(err, "merging index segments")
+}
+
+// roomTwice reports whether a disk with so many bytes, some of them free, has room for tables once more, and for a
+// crawl to go on. total 0 means that it is not known.
+func roomTwice(free, total, tables uint64) bool {
+	return total == 0 || free >= visit.DiskEnough(total)+tables
 }
 
 // mergeIndex merges what is to be merged, or, if most is not 0, until there are at most so many index segments. It

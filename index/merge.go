@@ -65,6 +65,14 @@ func (x *Index) MergeTo(ctx context.Context, segments int) (MergeReport, error) 
 	})
 }
 
+// MergeSmallest is MergeTo without its second promise: deleted documents stay where nothing else is merged. So it
+// writes nothing again where the index grew by little, or lost little.
+func (x *Index) MergeSmallest(ctx context.Context, segments int) (MergeReport, error) {
+	return x.mergeAll(ctx, func(st *state) []*segment {
+		return st.smallest(len(st.segments)-max(segments, 1)+1, x.o.mergeDocs())
+	})
+}
+
 // mergeAll merges group after group, until choose returns none.
 func (x *Index) mergeAll(ctx context.Context, choose func(*state) []*segment) (report MergeReport, err error) {
 	x.merging.Lock()

@@ -200,6 +200,35 @@ func TestMergeTo(t *testing.T) {
 
 func sameHit(a, b index.Hit) bool { return a.Key == b.Key && a.Score == b.Score }
 
+// TestMergeSmallest: the smallest index segments become one, what is found stays, and where little was added or deleted
+// nothing is written again.
+func TestMergeSmallest(t *testing.T) {
+	s, x := newStore(t)
+	rng := rand.New(rand.NewPCG(4, 9))
+	c := &crowd{docs: map[urlkey.Key]index.Document{}}
+	for range 7 {
+		c.change(t, s, x, rng, 200)
+	}
+	r, err := x.MergeSmallest(context.Background(), 2)
+	if err != nil || r.Merged < 6 || x.Stats().Segments != 2 {
+		t.Fatalf("%+v, %v; %+v", r, err, x.Stats())
+	}
+	c.check(t, x, "merged")
+	r, err = x.MergeSmallest(context.Background(), 1)
+	if err != nil || r.Merged != 2 || x.Stats().Segments != 1 {
+		t.Fatalf("%+v, %v; %+v", r, err, x.Stats())
+	}
+	c.change(t, s, x, rng, 20) // replaces some
+	if st := x.Stats(); st.Segments != 2 || st.Deleted == 0 {
+		t.Fatalf("%+v", st)
+	}
+	r, err = x.MergeSmallest(context.Background(), 2)
+	if err != nil || r != (index.MergeReport{}) || x.Stats().Deleted == 0 {
+		t.Errorf("with little to do: %+v, %v; %+v", r, err, x.Stats())
+	}
+	c.check(t, x, "with deleted documents")
+}
+
 // TestMergeToBytes: index segments that together have more documents than Options.MergeBytes allows stay apart.
 func TestMergeToBytes(t *testing.T) {
 	s, _ := newStore(t)

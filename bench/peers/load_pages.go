@@ -20,6 +20,7 @@ import (
 
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/analysis/lang/en"
+	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan"
 	"github.com/blevesearch/bleve/v2/mapping"
 
 	seine "github.com/seine-crawler/seine/engine"
@@ -211,7 +212,7 @@ func bleveLoadMapping() *mapping.IndexMappingImpl {
 	return m
 }
 
-// buildBleve indexes the same documents.
+// buildBleve indexes the same documents, and merges its segments, as the server does seine's.
 func buildBleve(w *passageWeb, dir string) error {
 	x, err := bleve.New(dir, bleveLoadMapping())
 	if err != nil {
@@ -235,5 +236,14 @@ func buildBleve(w *passageWeb, dir string) error {
 			batch.Reset()
 		}
 	}
-	return x.Close()
+	inner, err := x.Advanced()
+	if err == nil {
+		merger, ok := inner.(interface {
+			ForceMerge(ctx context.Context, mo *mergeplan.MergePlanOptions) error
+		})
+		if err = errors.New("this bleve merges no index"); ok {
+			err = merger.ForceMerge(context.Background(), &mergeplan.SingleSegmentMergePlanOptions)
+		}
+	}
+	return errors.Join(err, x.Close())
 }

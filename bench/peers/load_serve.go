@@ -63,6 +63,11 @@ func loadServe(ctx context.Context, args []string) (err error) {
 		if err != nil {
 			return err
 		}
+		if len(args) == 2 { // no crawl comes
+			if _, err := e.Index(ctx, seine.IndexOptions{MergeOnly: true}); err != nil { // as "seine serve" does in its first minutes
+				return errors.Join(err, e.Close())
+			}
+		}
 		s := face.Start(l, face.New(e, face.Options{}))
 		defer func() { err = errors.Join(err, s.Close(), e.Close()) }()
 		crawl = func(seeds string) (uint64, error) {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +33,7 @@ func serveCommand(c *console) *cobra.Command {
 		Short: "serve the search page, the dashboard and the API over HTTP",
 		Long: "Serves the search page, the dashboard and the API until it is interrupted, and prints the address to\n" +
 			"open. Who knows its token, which is in the file token of the data directory, may also change things.\n" +
+			"The index is merged meanwhile, where that makes searches faster: it is faster some time after a crawl.\n" +
 			"While another process has the directory open, such as a crawl, it serves what that process has.\n" +
 			"Settings are those that the directory was made with, unless a flag, a variable or a file says otherwise.",
 		Args: noArguments,
@@ -56,6 +58,7 @@ func serveCommand(c *console) *cobra.Command {
 				o.ReadOnly = false
 				collectRarely()
 				return f.withOptions(cmd, o, func(e *engine.Engine) error {
+					defer c.mergeIndex(cmd.Context(), e)()
 					return until(c.serve(e, o.Dir, addr, web.Options{Hosts: names, Logs: f.logs()}))
 				})
 			}, func(s store) error {
@@ -70,6 +73,21 @@ func serveCommand(c *console) *cobra.Command {
 	cmd.Flags().StringSliceVar(&names, "host-name", nil,
 		"`names` by which browsers may call this server, besides localhost and addresses")
 	return cmd
+}
+
+// mergeIndex merges the index beside what is served, which makes searches faster. end ends that and waits for it.
+func (c *console) mergeIndex(ctx context.Context, e *engine.Engine) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		if _, err := e.Index(ctx, engine.IndexOptions{MergeOnly: true}); err != nil && ctx.Err() == nil {
+			fmt.Fprintf(c.err, "seine: %v\n", err)
+		}
+	})
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 // serve serves an engine at an address ("": nowhere), and prints what to open. end ends that.
