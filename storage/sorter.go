@@ -86,10 +86,27 @@ func (t *Sorter) Add(key, value []byte) error {
 		}
 	}
 	ref := t.arena.add(key, value)
+	if len(t.index) == cap(t.index) {
+		index := make([]sortEntry, len(t.index), len(t.index)+t.room()) // append and slices.Grow add a quarter
+		copy(index, t.index)
+		t.index = index
+	}
 	t.index = append(t.index, sortEntry{word: keyWord(key), ref: ref})
 	t.len++
 	t.bytes += int64(len(key) + len(value))
 	return nil
+}
+
+// room is for how many more pairs the index gets room when it is full. Append alone would copy it four times over, all
+// in all, into memory that is new each time. So from a quarter of the memory on there is room for all pairs that fit
+// beside, if those to come are as long as those before. What is never written takes no memory.
+func (t *Sorter) room() int {
+	pairs := int64(len(t.index)) + 1 // with that which is in the arena already
+	used := t.arena.used + pairs*sortEntryBytes
+	if used < t.o.MemoryBytes/4 {
+		return max(len(t.index), indexRoomMin)
+	}
+	return int(max(t.o.MemoryBytes-used, 0)/(used/pairs)) + len(t.index)/16 + indexRoomMin
 }
 
 func (t *Sorter) fail(err error) error {

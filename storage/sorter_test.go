@@ -285,3 +285,41 @@ func BenchmarkSorterFloor(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/key")
 }
+
+// TestSorterIndexRoom: from a quarter of the memory on the index moves at most once until memory is full, and then has
+// room for few more pairs than there are. A pair that is larger than the memory, and comes first, does no harm.
+func TestSorterIndexRoom(t *testing.T) {
+	const memory = 8 << 20
+	for _, length := range []int{0, 1, 20, 60, 300, 5_000} {
+		s := NewSorter(SorterOptions{Dir: "sort", FS: NewMemFS(), MemoryBytes: memory})
+		value := make([]byte, length)
+		moves, room, held := 0, 0, 0
+		for i := uint64(0); s.files == 0; i++ {
+			held = len(s.index)
+			if err := s.Add(binary.BigEndian.AppendUint64(nil, i), value); err != nil {
+				t.Fatal(err)
+			}
+			quarter := s.arena.used+int64(len(s.index))*sortEntryBytes > memory/4
+			if s.files == 0 && quarter && cap(s.index) != room {
+				moves++
+			}
+			room = cap(s.index)
+		}
+		// A chunk of the arena is counted as soon as it is begun, so early estimates may be too small by one.
+		if moves > 2 || room > held+held/4+2*indexRoomMin {
+			t.Errorf("values of %d bytes: the index moved %d times, and has room for %d of %d pairs",
+				length, moves, room, held)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := NewSorter(SorterOptions{Dir: "sort", FS: NewMemFS(), MemoryBytes: SorterMinBytes})
+	defer s.Close()
+	if err := s.Add([]byte("a"), make([]byte, 2*SorterMinBytes)); err != nil {
+		t.Fatal(err)
+	}
+	if cap(s.index) > 3*indexRoomMin {
+		t.Errorf("room for %d pairs beside one that is larger than the memory", cap(s.index))
+	}
+}

@@ -88,6 +88,9 @@ type sortEntry struct{ word, ref uint64 }
 
 const sortEntryBytes = 16
 
+// indexRoomMin is the number of pairs for which an index gets room at least: 4 KiB.
+const indexRoomMin = 256
+
 // wordBytes is how much of a key goes into a word at a time.
 const wordBytes = 7
 
