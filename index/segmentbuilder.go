@@ -226,11 +226,11 @@ func (b *segmentBuilder) meets(t *analysis.Token) {
 }
 
 // addMet adds the words that were met. What one word needs of the memory is far from what the next one needs, so most
-// time would go into waiting for it, one word after the other: each wrong guess of a branch ends what the processor does
-// in advance. So loops without such branches load it for all words before it is used: sets of the cache, then entries
-// (S. Chen and others, "Improving hash join performance through prefetching", 2004, call it group prefetching). The
-// slices need none: they are written only. Of a million different words it indexes a tenth more in the same time than
-// loading entries alone did.
+// time would go into waiting for it, one word after the other: each wrong guess of a branch ends what the processor
+// does in advance. So loops without such branches load it for all words before it is used: sets of the cache, then
+// entries (S. Chen and others, "Improving hash join performance through prefetching", 2004, call it group prefetching).
+// The slices need none: they are written only. Of a million different words it indexes a tenth more in the same time
+// than loading entries alone did.
 func (b *segmentBuilder) addMet() {
 	inv, cache, loaded := &b.inv, &b.cache, uint32(0)
 	cache.grow(inv.count)
