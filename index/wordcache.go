@@ -47,10 +47,10 @@ func (c *wordCache) resize(sets int) {
 // reset forgets all words.
 func (c *wordCache) reset() { clear(c.sets) }
 
-// of returns the set of a word.
-func (c *wordCache) of(w analysis.Word) *wordSet {
+// of returns the place of a word's set.
+func (c *wordCache) of(w analysis.Word) uint32 {
 	h := (w.Low ^ w.High*0x9e3779b97f4a7c15) * 0xc2b2ae3d27d4eb4f
-	return &c.sets[h>>(c.shift&63)]
+	return uint32(h >> (c.shift & 63))
 }
 
 // find returns the place of the entry of a word that is not zero, plus 1; 0 if the set does not have it.
@@ -92,7 +92,7 @@ func (c *wordCache) grow(words int) {
 		for k := range wordWays {
 			if s.place[k] > 0 {
 				w := analysis.Word{Low: s.low[k], High: s.high[k]}
-				c.of(w).put(w, s.place[k])
+				c.sets[c.of(w)].put(w, s.place[k])
 			}
 		}
 	}

@@ -55,6 +55,16 @@ func wordOf(term []byte) Word {
 	return Word{eight(term, 0), eight(term, 8)}
 }
 
+// AppendTo appends the term's bytes.
+func (w Word) AppendTo(dst []byte) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, w.Low)
+	if w.High == 0 {
+		return dst[:len(dst)-bits.LeadingZeros64(w.Low)/8]
+	}
+	dst = binary.LittleEndian.AppendUint64(dst, w.High)
+	return dst[:len(dst)-bits.LeadingZeros64(w.High)/8]
+}
+
 // Analyzer walks text. The zero value is ready to use; its fields may change between walks. One goroutine at a time may
 // use it.
 type Analyzer struct {

@@ -75,6 +75,8 @@ func promises(t interface{ Fatalf(string, ...any) }, a *Analyzer, text []byte) {
 			t.Fatalf("%q: %q is at position %d after %d", text, k.Term, k.Position, last)
 		case k.Word != packed(string(k.Term)):
 			t.Fatalf("%q: %q as %x", text, k.Term, k.Word)
+		case k.Word != (Word{}) && string(k.Word.AppendTo([]byte("-"))) != "-"+string(k.Term):
+			t.Fatalf("%q: %q as %x is %q", text, k.Term, k.Word, k.Word.AppendTo(nil))
 		case k.Single != (k.Kind == KindSingle):
 			t.Fatalf("%q: kind %d", text, k.Kind)
 		}
