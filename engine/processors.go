@@ -111,7 +111,8 @@ func processorsAllowed(read func(name string) ([]byte, error)) float64 {
 func machineTicks(stat []byte) (used, whole uint64) {
 	line, _, _ := bytes.Cut(stat, []byte("\n"))
 	fields := bytes.Fields(line)
-	const nice, idle, ioWait, steal = 2, 4, 5, 8 // of "cpu user nice system idle iowait irq softirq steal guest guest_nice"
+	// of "cpu user nice system idle iowait irq softirq steal guest guest_nice"
+	const nice, idle, ioWait, steal = 2, 4, 5, 8
 	if len(fields) <= ioWait || string(fields[0]) != "cpu" {
 		return 0, 0
 	}

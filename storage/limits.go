@@ -90,10 +90,11 @@ const (
 	l0Compaction = 32
 	lbaseBytes   = 512 << 20
 
-	// denseBlockTombstones is the number of tombstones from which a block counts as full of them, or denseBlockRatio the
-	// length of their keys by that of the block, and denseTableShare the share of such blocks from which a table is
+	// denseBlockTombstones is the number of tombstones from which a block counts as full of them, or denseBlockRatio
+	// the length of their keys by that of the block, and denseTableShare the share of such blocks from which a table is
 	// merged away at once. In a block, the common beginnings of keys take no room: of the due range it holds 370 short
-	// keys or 220 long ones, which have 1.2 to 2 times its length. Where every other key is a tombstone, they have half.
+	// keys or 220 long ones, which have 1.2 to 2 times its length. Where every other key is a tombstone, they have
+	// half.
 	denseBlockTombstones = 300
 	denseBlockRatio      = 1.1
 	denseTableShare      = 0.3
