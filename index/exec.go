@@ -4,6 +4,7 @@ package index
 
 import (
 	"cmp"
+	"iter"
 	"math"
 )
 
@@ -222,15 +223,35 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		if it.meet == nil || it.slop > 0 || x.enough != math.MaxUint64 {
 			break
 		}
-		if it.meet.places = x.newPlaces(p, it.node); it.meet.places != nil {
-			x.total += r.met(it, it.meet, it.words, nil)
-			return true
-		}
+		x.total += x.inWindows(&r, meetDocs, func(w *execution, r *ranker, windows iter.Seq[int]) uint64 {
+			it, ok := it, true
+			if w != x {
+				it, ok = w.open(p, root, 1).(*phraseIter)
+			}
+			if ok {
+				it.meet.places = w.newPlaces(p, it.node)
+			}
+			if !ok || it.meet.places == nil { // the search is to end
+				return 0
+			}
+			return r.met(it, it.meet, it.words, nil, windows)
+		})
+		return true
 	case *boolIter:
-		if words := it.words(); words != nil && it.meet != nil && x.enough == math.MaxUint64 {
-			x.total += r.met(it, it.meet, words, it.not)
-			return true
+		if it.words() == nil || it.meet == nil || x.enough != math.MaxUint64 {
+			break
 		}
+		x.total += x.inWindows(&r, meetDocs, func(w *execution, r *ranker, windows iter.Seq[int]) uint64 {
+			it, ok := it, true
+			if w != x {
+				it, ok = w.open(p, root, 1).(*boolIter)
+			}
+			if !ok { // the search is to end
+				return 0
+			}
+			return r.met(it, it.meet, it.words(), it.not, windows)
+		})
+		return true
 	}
 	if it.cost() > x.few && marksCheaply(it) {
 		r.walk(it, 0, 0)

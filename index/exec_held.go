@@ -4,6 +4,7 @@ package index
 
 import (
 	"cmp"
+	"iter"
 	"math/bits"
 	"slices"
 	"sort"
@@ -126,17 +127,20 @@ func (x *execution) rankHeld(r *ranker, p *part, root *node) bool {
 		if !ok {
 			return false
 		}
-		var others []iterator
+		var others []*node
 		for i := range words {
 			if words[i].heldWord == nil {
-				others = append(others, x.openAll(p, any.should[i:i+1], boost)...)
+				others = append(others, any.should[i])
 			}
 		}
 		words = slices.DeleteFunc(words, func(w heldPart) bool { return w.heldWord == nil })
-		if ok = len(words) > 0; ok {
-			x.total += r.heldAny(words, others, x.openAll(p, not, 1))
+		if len(words) == 0 {
+			return false
 		}
-		return ok
+		x.total += x.inWindows(r, sumDocs, func(x *execution, r *ranker, windows iter.Seq[int]) uint64 {
+			return r.heldAny(slices.Clone(words), x.openAll(p, others, boost), x.openAll(p, not, 1), windows)
+		})
+		return true
 	}
 	if root.kind == nodePhrase && holds(root.children) {
 		return x.rankHeldPhrase(r, p, root)
@@ -147,7 +151,10 @@ func (x *execution) rankHeld(r *ranker, p *part, root *node) bool {
 	words, ok := x.held(p, root.factor(), 1, slices.Concat(root.must, root.should)...)
 	if ok {
 		must := len(root.must)
-		x.total += r.heldAll(words[:must:must], words[must:], x.openAll(p, root.not, 1), nil)
+		x.total += x.inWindows(r, sumDocs, func(x *execution, r *ranker, windows iter.Seq[int]) uint64 {
+			words := slices.Clone(words)
+			return r.heldAll(words[:must:must], words[must:], x.openAll(p, root.not, 1), nil, windows)
+		})
 	}
 	return ok
 }
@@ -171,7 +178,9 @@ func (x *execution) rankHeldPhrase(r *ranker, p *part, n *node) bool {
 		ok = words[i].heldWord != nil
 	}
 	if ok {
-		x.total += r.heldAll(words, nil, nil, newHeldPhrase(words, n.at))
+		x.total += x.inWindows(r, sumDocs, func(_ *execution, r *ranker, windows iter.Seq[int]) uint64 {
+			return r.heldAll(slices.Clone(words), nil, nil, newHeldPhrase(words, n.at), windows)
+		})
 	}
 	return ok
 }
@@ -208,9 +217,11 @@ func (r *ranker) heldOne(h *heldPart) uint64 {
 // heldUnit is how many blocks of held words cost as much as a block that is decoded.
 const heldUnit = 8
 
-// heldAll offers the documents that have all of must, in a phrase if there is one, and match none of not, and returns
-// their number; should only adds to the score.
-func (r *ranker) heldAll(must, should []heldPart, not []iterator, phrase *heldPhrase) (count uint64) {
+// heldAll offers the documents of windows that have all of must, in a phrase if there is one, and match none of not,
+// and returns their number; should only adds to the score.
+func (r *ranker) heldAll(
+	must, should []heldPart, not []iterator, phrase *heldPhrase, windows iter.Seq[int],
+) (count uint64) {
 	slices.SortStableFunc(must, func(a, b heldPart) int { return cmp.Compare(len(a.places), len(b.places)) })
 	if len(must[0].places) == 0 {
 		return 0
@@ -223,7 +234,7 @@ func (r *ranker) heldAll(must, should []heldPart, not []iterator, phrase *heldPh
 	s := sumsPool.Get().(*sums)
 	defer r.putSums(s)
 	rarest := &must[0]
-	for w := range len(rarest.starts) - 1 {
+	for w := range windows {
 		from, to := rarest.in(w)
 		if from == to {
 			continue

@@ -3,20 +3,21 @@
 package index
 
 import (
+	"iter"
 	"math/bits"
 	"slices"
 )
 
-// heldAny offers the documents that have any of the words or match any of others, and match none of not, and returns
-// their number. Where a window has few documents, those that may be among the best are found by bits, as in a tally
-// (see heldFew), else all are scored.
-func (r *ranker) heldAny(words []heldPart, others, not []iterator) (count uint64) {
+// heldAny offers the documents of windows that have any of the words or match any of others, and match none of not, and
+// returns their number. Where a window has few documents, those that may be among the best are found by bits, as in a
+// tally (see heldFew), else all are scored.
+func (r *ranker) heldAny(words []heldPart, others, not []iterator, windows iter.Seq[int]) (count uint64) {
 	for i := range words {
 		words[i].tabulate()
 	}
 	s := sumsPool.Get().(*sums)
 	defer r.putSums(s)
-	for w := range len(words[0].starts) - 1 {
+	for w := range windows {
 		most, docs := heldBounds(words, w)
 		s.lo = uint32(w) * sumDocs
 		s.hi, s.least = s.lo+sumDocs-1, 0

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ type memoryList struct {
 	blocks []memoryBlock
 	last   []uint32
 	codes  []uint16
-	read   *int // blocks decoded
+	read   *atomic.Int64 // blocks decoded
 }
 
 type memoryBlock struct {
@@ -50,12 +51,12 @@ func (l *memoryList) lastDocs() []uint32 { return l.last }
 func (l *memoryList) impacts() []uint16  { return l.codes }
 
 func (l *memoryList) docs(block int, dst *[blockDocs]uint32) (int, error) {
-	*l.read++
+	l.read.Add(1)
 	return copy(dst[:], l.blocks[block].docs), nil
 }
 
 func (l *memoryList) freqs(block int, dst *blockFreqs) error {
-	*l.read++
+	l.read.Add(1)
 	*dst = l.blocks[block].freqs
 	return nil
 }
@@ -68,8 +69,8 @@ func (l *memoryList) positions(block, i, field int, _ *blockFreqs, dst []uint32)
 type memoryPart struct {
 	part
 	texts []memoryDoc
-	names []string // keys
-	read  int      // blocks decoded
+	names []string     // keys
+	read  atomic.Int64 // blocks decoded
 }
 
 // newMemoryPart indexes documents; blocks have up to blockLen documents. Impacts are exact, or absent.
@@ -509,7 +510,7 @@ func TestExecutionEnds(t *testing.T) {
 		x.run(root)
 		read := 0
 		for _, p := range w.parts {
-			read += p.read
+			read += int(p.read.Load())
 		}
 		if most := (allowed + 1) * (clockUnits + 1); read > most || looks > allowed+1 {
 			t.Fatalf("%d blocks read with %d looks at the clock, %d allowed", read, looks, allowed)
@@ -529,8 +530,8 @@ func TestExecutionCanceled(t *testing.T) {
 	x.work.ctx = ctx
 	x.run(&node{kind: nodeBool, should: []*node{{kind: nodeTerm, term: "a"}, {kind: nodeTerm, term: "b"}}})
 	for _, p := range w.parts {
-		if p.read > clockUnits {
-			t.Errorf("%d blocks read", p.read)
+		if p.read.Load() > clockUnits {
+			t.Errorf("%d blocks read", p.read.Load())
 		}
 	}
 }

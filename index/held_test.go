@@ -31,7 +31,7 @@ func TestHeld(t *testing.T) {
 		return n
 	}
 	term := func(s string) *node { return &node{kind: nodeTerm, term: s} }
-	worlds := []*world{newSparseWorld(1, sumDocs+2000), windowsWorld(true)}
+	worlds := []*world{newSparseWorld(1, sumDocs+2000), windowsWorld(true, 300)}
 	b := nodeBool
 	for i, root := range []*node{
 		word(1), term("c"), word(2, "a", "b", "c"), word(1, "none", "x"),
@@ -49,9 +49,9 @@ func TestHeld(t *testing.T) {
 			want, total := (&naive{w, map[string]uint64{}}).search(root, 10)
 			for _, bytes := range []int64{16 << 20, 50_000} { // in the second, words of half the documents do not fit
 				w.hold(bytes)
-				for run := range 4 {
+				for run := range 6 {
 					x := w.execution(10)
-					x.exhaustive = run == 3
+					x.exhaustive, x.side = run%3 == 2, []int{1, 2}[run/3]
 					sameCandidates(t, x.run(root), want)
 					if x.total != uint64(total) || x.work.over {
 						t.Fatalf("query %d, world %d, run %d: %d matches, want %d", i, j, run, x.total, total)
@@ -90,7 +90,7 @@ func TestHeld(t *testing.T) {
 // TestHeldAny: alternatives of held words, all or some of them, find and count what a search without held words and
 // without pruning does, in windows of many documents and of few.
 func TestHeldAny(t *testing.T) {
-	worlds := []*world{newSparseWorld(1, sumDocs+2000), windowsWorld(true)}
+	worlds := []*world{newSparseWorld(1, sumDocs+2000), windowsWorld(true, 0)}
 	rapid.Check(t, func(t *rapid.T) {
 		w := worlds[rapid.IntRange(0, 1).Draw(t, "world")]
 		word := func(label string) *node {

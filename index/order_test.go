@@ -291,7 +291,7 @@ func TestValuesEnd(t *testing.T) {
 		x.countMore(root, x.run(root))
 		read := 0
 		for _, p := range w.parts {
-			read += p.read
+			read += int(p.read.Load())
 		}
 		// Looking up the groups of up to 20 candidates after the deadline looks at the clock too.
 		if most := (allowed + 1) * (clockUnits + 1); read > most || looks > allowed+2+20*readUnits/clockUnits {

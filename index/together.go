@@ -20,17 +20,22 @@ const togetherPostings = 1 << 16
 
 // workers returns how many goroutines search.
 func (x *execution) workers() int {
-	if x.side < 2 || len(x.parts) < 2 {
+	if len(x.parts) < 2 || !x.long() {
 		return 1
+	}
+	return min(x.side, len(x.parts))
+}
+
+// long reports whether a query has so much to read that several goroutines pay.
+func (x *execution) long() bool {
+	if x.side < 2 {
+		return false
 	}
 	postings := uint64(0)
 	for _, df := range x.freqs {
 		postings += df
 	}
-	if postings < x.together {
-		return 1
-	}
-	return min(x.side, len(x.parts))
+	return postings >= x.together
 }
 
 // each has fn see every part: in order, or with more than one worker side by side, each with an execution of its own.
@@ -56,16 +61,23 @@ func (x *execution) each(workers int, parts []*part, fn func(*execution, *part))
 	}
 	running.Wait()
 	for _, w := range all {
-		x.cursors = append(x.cursors, w.cursors...)
-		if x.top.crowd == nil {
-			x.top.best = append(x.top.best, w.top.best...)
-		} else {
-			x.top.crowd.join(&x.top, w.top.crowd)
-		}
-		x.counting = joinFacets(x.counting, w.counting)
-		x.total += w.total
-		x.work.join(w.work)
+		x.join(w)
 	}
+}
+
+// join takes in what another goroutine found.
+func (x *execution) join(w *execution) {
+	x.cursors = append(x.cursors, w.cursors...)
+	if x.top.crowd == nil {
+		for i := range w.top.best {
+			x.top.take(&w.top.best[i])
+		}
+	} else {
+		x.top.crowd.join(&x.top, w.top.crowd)
+	}
+	x.counting = joinFacets(x.counting, w.counting)
+	x.total += w.total
+	x.work.join(w.work)
 }
 
 // beside returns an execution of the same search for another goroutine. A part, with its lists, is for one of them at a
@@ -89,6 +101,9 @@ func (x *execution) beside(f *floor) *execution {
 // rankAll ranks all parts and returns those whose matches were not counted on the way.
 func (x *execution) rankAll(workers int, root *node) (uncounted []*part) {
 	counted := make([]bool, len(x.parts))
+	if x.uneven() {
+		workers = 1
+	}
 	x.each(workers, x.parts, func(w *execution, p *part) { counted[p.number] = w.rank(p, root) })
 	for _, p := range x.parts {
 		if !counted[p.number] {
@@ -116,7 +131,7 @@ func (x *execution) countAll(workers int, root *node, parts []*part) {
 	})
 }
 
-// floor is a score that k documents of the segments searched so far have at least. It rises only.
+// floor is a score that k documents of what was searched so far have at least. It rises only.
 type floor struct{ bits atomic.Uint64 }
 
 // score returns the floor; 0 for none.

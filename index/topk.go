@@ -165,6 +165,18 @@ func (t *topK) offerOrdered(doc uint32, order int64, p points) {
 	}
 }
 
+// take takes a candidate that another topK of the same size kept.
+func (t *topK) take(c *candidate) {
+	switch {
+	case len(t.best) < t.k:
+		t.best = append(t.best, *c)
+		t.up(len(t.best) - 1)
+	case t.k > 0 && t.rank(c, &t.best[0]) < 0:
+		t.best[0] = *c
+		t.down(0)
+	}
+}
+
 // rank compares two candidates: below 0 when a comes before b in the result.
 func (t *topK) rank(a, b *candidate) int {
 	if a.order != b.order {
@@ -218,14 +230,11 @@ func (t *topK) down(i int) {
 	}
 }
 
-// sorted returns the best k candidates, best first; there may be more, of several heaps. The heap ends with it.
+// sorted returns the best k candidates, best first. The heap ends with it.
 func (t *topK) sorted() []candidate {
 	if t.crowd != nil {
 		t.best = t.crowd.all(t.best[:0])
 	}
 	slices.SortFunc(t.best, func(a, b candidate) int { return t.rank(&a, &b) })
-	if t.crowd == nil {
-		t.best = t.best[:min(len(t.best), t.k)]
-	}
 	return t.best
 }

@@ -2,7 +2,10 @@
 
 package index
 
-import "math/bits"
+import (
+	"iter"
+	"math/bits"
+)
 
 // Where all matches of words that must all match, perhaps as a phrase, are to be counted, they are ranked and counted
 // together, window by window: the matches of a window are found as bits, counted as bits, and scored list by list, so
@@ -33,18 +36,27 @@ func (r *ranker) offerSums(s *sums, of []uint64, need points) {
 	}
 }
 
-// met offers the documents that the meeting of an iterator finds and none of not matches, and returns their number,
-// deleted ones left out. words are what scores.
-func (r *ranker) met(it iterator, m *meeting, words []wordIter, not []iterator) (count uint64) {
+// met offers the documents that the meeting of an iterator finds in windows of meetDocs and none of not matches, and
+// returns their number, deleted ones left out. words are what scores.
+func (r *ranker) met(
+	it iterator, m *meeting, words []wordIter, not []iterator, windows iter.Seq[int],
+) (count uint64) {
 	bounds := make([]points, len(words))
 	s := sumsPool.Get().(*sums)
 	defer r.putSums(s)
-	for lo, more := uint32(0), true; more; {
-		first, _ := shallowAll(m.parts, lo)
-		if first >= m.docs || !r.work.spend(1) {
+	first := uint32(0) // that may match
+	for n := range windows {
+		lo := uint32(n) * meetDocs
+		if first < lo {
+			first, _ = shallowAll(m.parts, lo)
+		}
+		if first >= lo+meetDocs {
+			continue
+		}
+		if !r.work.spend(1) {
 			break
 		}
-		m.load(first &^ (meetDocs - 1))
+		m.load(lo)
 		w := window{m.from, m.bits[:]}
 		for _, n := range not {
 			clear(m.more[:])
@@ -58,7 +70,6 @@ func (r *ranker) met(it iterator, m *meeting, words []wordIter, not []iterator) 
 			s.lo, s.hi, s.least = w.from, w.last(), 0
 			r.offerMet(it, s, &w, words, bounds)
 		}
-		lo, more = w.last()+1, w.last() < m.docs-1
 	}
 	return count
 }

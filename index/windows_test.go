@@ -11,8 +11,9 @@ import (
 )
 
 // windowsWorld makes one part of several windows. The best documents come first, so that bounds pass most of the rest;
-// the last window has the very best.
-func windowsWorld(boosts bool) *world {
+// the last window has the very best. smaller is the number of documents of a part before it and of one behind, whose
+// documents are like those of its begin; 0 for none.
+func windowsWorld(boosts bool, smaller int) *world {
 	const docs = 3*meetDocs + 100
 	rng := rand.New(rand.NewPCG(7, 7))
 	w := &world{}
@@ -39,27 +40,42 @@ func windowsWorld(boosts bool) *world {
 		default:
 			d.fields[fieldBody] = append(d.fields[fieldBody], slices.Repeat([]string{"z"}, 40)...)
 		}
-		keys[i] = string([]byte{byte(i >> 16), byte(i >> 8), byte(i)})
-		if !d.dead {
-			w.all.docs++
-			for f := range d.fields {
-				w.all.totals[f] += uint64(len(d.fields[f]))
+		keys[i] = string([]byte{byte(i >> 16), byte(i >> 8), byte(i), '0'})
+	}
+	parts := [][]memoryDoc{texts}
+	if smaller > 0 {
+		parts = [][]memoryDoc{texts[:smaller], texts, texts[:smaller]}
+	}
+	for _, docs := range parts {
+		for i := range docs {
+			if d := &docs[i]; !d.dead {
+				w.all.docs++
+				for f := range d.fields {
+					w.all.totals[f] += uint64(len(d.fields[f]))
+				}
 			}
 		}
 	}
 	w.table = w.all.weights()
-	w.parts = append(w.parts, newMemoryPart(0, texts, keys, blockDocs, true, w.table))
+	for n, docs := range parts {
+		names := make([]string, len(docs))
+		for i := range names {
+			names[i] = keys[i][:3] + string(rune('0'+n))
+		}
+		w.parts = append(w.parts, newMemoryPart(n, docs, names, blockDocs, true, w.table))
+	}
 	return w
 }
 
 // TestWindows: what is ranked and counted window by window is what the naive searcher finds, where bounds pass windows
-// and stretches of them, windows are empty, and the last one is not whole.
+// and stretches of them, windows are empty, and the last one is not whole; and where goroutines search side by side,
+// beside other parts or alone.
 func TestWindows(t *testing.T) {
 	word := func(term string) *node { return &node{kind: nodeTerm, term: term} }
 	forms := &node{kind: nodeAny, children: []*node{word("a"), {kind: nodeTerm, term: "b", weight: otherForm}}}
 	title := word("a")
 	title.fields = 1 << fieldTitle
-	worlds := []*world{windowsWorld(false), windowsWorld(true)}
+	worlds := []*world{windowsWorld(false, 0), windowsWorld(true, 0), windowsWorld(false, 300), windowsWorld(true, 300)}
 	for name, root := range map[string]*node{
 		"forms":           forms,
 		"alternatives":    {kind: nodeBool, should: []*node{forms, word("c")}},
@@ -71,14 +87,17 @@ func TestWindows(t *testing.T) {
 	} {
 		for _, w := range worlds {
 			want, total := (&naive{w, map[string]uint64{}}).search(root, 10)
-			for _, exhaustive := range []bool{false, true} {
+			for run := range 4 {
 				x := w.execution(10)
-				x.exhaustive = exhaustive
+				x.exhaustive, x.side = run%2 == 1, []int{1, 3}[run/2]
 				got := x.run(root)
 				if x.work.err != nil || x.total != uint64(total) {
 					t.Errorf("%s: %d matches, want %d, error %v", name, x.total, total, x.work.err)
 				}
 				sameCandidates(t, got, want)
+				if met := root.kind == nodePhrase || len(root.must) > 0; met && len(x.lists) > len(x.parts) != (x.side > 1) {
+					t.Errorf("%s: %d goroutines may search, lists of %d were opened", name, x.side, len(x.lists)-len(x.parts))
+				}
 			}
 		}
 	}

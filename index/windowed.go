@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"iter"
+	"sync"
+	"sync/atomic"
+)
+
+// A long query of one large index segment has its windows searched side by side too, where ranking goes window by
+// window: heldAny, heldAll, met. Lucene's IndexSearcher cuts segments for its threads as well. Each goroutine has an
+// execution with lists of its own and takes windows in order, a few at a time, so that none ends long after the others.
+// The result is the same for the reasons that together.go gives.
+
+const (
+	// unevenPart is the part of all documents from which on the windows of the largest segment are searched side by
+	// side, not the segments: four fifths. Then the others take no longer than what is gained.
+	unevenPart = 0.8
+	// windowTurns is how often a goroutine takes windows, about.
+	windowTurns = 8
+)
+
+// uneven reports whether one segment has most documents.
+func (x *execution) uneven() bool {
+	most, sum := 0.0, 0.0
+	for _, p := range x.parts {
+		most, sum = max(most, float64(p.docs)), sum+float64(p.docs)
+	}
+	return most >= unevenPart*sum
+}
+
+// inWindows has fn rank the windows of a ranker's segment, of a number of documents each, and returns the sum of what
+// it returns: how many match. Side by side, fn is called with an execution for each goroutine, in which it has to open
+// what it reads.
+func (x *execution) inWindows(
+	r *ranker, size uint32, fn func(x *execution, r *ranker, windows iter.Seq[int]) uint64,
+) (count uint64) {
+	windows := int((r.part.docs + size - 1) / size)
+	workers := min(x.side, windows)
+	if workers < 2 || !x.uneven() || !x.long() {
+		return fn(x, r, func(yield func(int) bool) {
+			for n := 0; n < windows && yield(n); n++ {
+			}
+		})
+	}
+	var next atomic.Int64
+	turn := int64(max(1, windows/(workers*windowTurns)))
+	take := func(yield func(int) bool) {
+		for to := next.Add(turn); to-turn < int64(windows); to = next.Add(turn) {
+			for n := to - turn; n < min(to, int64(windows)); n++ {
+				if !yield(int(n)) {
+					return
+				}
+			}
+		}
+	}
+	f := &floor{}
+	if worst := x.top.worst(); worst != nil {
+		f.raise(worst.score)
+	}
+	var running sync.WaitGroup
+	all := make([]*execution, workers)
+	for i := range all {
+		w := x.beside(f)
+		w.lists, w.ranges = make([]map[string]list, len(x.parts)), make([]map[*node]bitset, len(x.parts))
+		w.lists[r.part.number], w.ranges[r.part.number] = map[string]list{}, map[*node]bitset{}
+		all[i] = w
+		running.Go(func() {
+			w.top.begin(r.part)
+			own := ranker{part: r.part, top: &w.top, work: w.work, exhaustive: r.exhaustive}
+			w.total = fn(w, &own, take)
+		})
+	}
+	running.Wait()
+	for _, w := range all {
+		count += w.total
+		w.total = 0
+		x.join(w)
+		x.lists = append(x.lists, w.lists[r.part.number]) // behind those of the parts, for release
+	}
+	return count
+}
