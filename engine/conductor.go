@@ -450,7 +450,7 @@ func (c *conductor) settleWhole() error {
 	if w.o.NoIndex {
 		_, err = w.mergeLinks(c.abort, linkRowsSettled)
 	} else {
-		x, err = w.buildIndex(c.abort, IndexOptions{Refresh: true})
+		x, err = w.settleIndex(c.abort)
 	}
 	c.noteIndexed(d, x)
 	if err != nil {

@@ -129,8 +129,8 @@ const (
 	throttledPatience = 7
 
 	// linkRowsSettled is how many rows of linkdb are looked at for targets with many, when a crawl ends and when the
-	// index is refreshed: some tenths of a second.
-	linkRowsSettled = 1 << 20
+	// index is refreshed: some tenths of a second. Each look goes on where the one before ended.
+	linkRowsSettled = 1 << 18
 
 	// Link ranks: the damping that Brin and Page published, and when passes end: all ranks together change by a
 	// millionth, or at the latest. Each pass brings them nearer by the damping, most by more.

@@ -23,7 +23,7 @@ func (m *merges) start(w *work, abort context.Context, fail func(error)) {
 	go func() {
 		defer m.running.Done()
 		for range m.due {
-			if _, err := w.mergeIndex(ctx, 0); err != nil && ctx.Err() == nil {
+			if _, err := w.mergeIndex(ctx, w.index.Merge); err != nil && ctx.Err() == nil {
 				fail(err)
 				return
 			}

@@ -124,8 +124,9 @@ type IndexOptions struct {
 	// Resend makes the index writers get all documents again, for example after the other engine lost them.
 	Resend bool
 	// MaxSegments has index segments merged until there are at most so many, and none has deleted documents: with 1,
-	// searches of an index that stays as it is are fastest. 0 merges what is to be merged anyway. It takes as long as
-	// writing the merged part again, beside searches; there may be more where Options.Memory is too little.
+	// searches of an index that stays as it is are fastest. 0 merges what is to be merged anyway; what the end of a
+	// crawl leaves of it is done here, beside the next crawl, or by `seine serve`. It takes as long as writing the
+	// merged part again, beside searches; there may be more where Options.Memory is too little.
 	MaxSegments int
 	// MergeOnly has Index do nothing but merge the smallest index segments, until there are at most MaxSegments or two:
 	// for an index that is searched and hardly changes, as "seine serve" has it. It works beside searches, which go

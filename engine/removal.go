@@ -164,7 +164,7 @@ func (w *work) afterDelete(
 		r.Refreshed = x.Refreshed
 	}
 	if !w.o.NoIndex {
-		if _, err := w.mergeIndex(ctx, 0); err != nil {
+		if _, err := w.mergeIndex(ctx, w.index.Merge); err != nil {
 			return err
 		}
 	}

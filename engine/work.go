@@ -331,6 +331,22 @@ func (w *work) buildIndex(ctx context.Context, o IndexOptions) (IndexReport, err
 	if o.MaxSegments < 0 {
 		return IndexReport{}, fmt.Errorf("index: MaxSegments %d: want 0 (what merges leave) or more", o.MaxSegments)
 	}
+	return w.buildMerged(ctx, o, func(ctx context.Context) (index.MergeReport, error) {
+		if o.MaxSegments > 0 {
+			return w.index.MergeTo(ctx, o.MaxSegments)
+		}
+		return w.index.Merge(ctx)
+	})
+}
+
+// settleIndex is buildIndex with Refresh at the end of a crawl. It merges no index segments but those with much that is
+// deleted: nobody is to wait for what the next crawl, `seine serve` and `seine index` do beside other work. At 200,000
+// pages that was 5.5 s of 70.
+func (w *work) settleIndex(ctx context.Context) (IndexReport, error) {
+	return w.buildMerged(ctx, IndexOptions{Refresh: true}, w.index.Reclaim)
+}
+
+func (w *work) buildMerged(ctx context.Context, o IndexOptions, merge indexMerge) (IndexReport, error) {
 	if o.Refresh { // documents lose the anchors that pages dropped
 		if _, err := w.mergeLinks(ctx, linkRowsSettled); err != nil {
 			return IndexReport{}, err
@@ -338,7 +354,7 @@ func (w *work) buildIndex(ctx context.Context, o IndexOptions) (IndexReport, err
 	}
 	r, err := w.buildUnmerged(ctx, o)
 	if err == nil {
-		r.Merged, err = w.mergeIndex(ctx, o.MaxSegments)
+		r.Merged, err = w.mergeIndex(ctx, merge)
 	}
 	return r, err
 }
@@ -451,14 +467,12 @@ func roomTwice(free, total, tables uint64) bool {
 	return total == 0 || free >= visit.DiskEnough(total)+tables
 }
 
-// mergeIndex merges what is to be merged, or, if most is not 0, until there are at most so many index segments. It
-// returns how many were replaced.
-func (w *work) mergeIndex(ctx context.Context, most int) (int, error) {
+// indexMerge merges index segments, by some rule.
+type indexMerge func(context.Context) (index.MergeReport, error)
+
+// mergeIndex merges index segments and returns how many were replaced.
+func (w *work) mergeIndex(ctx context.Context, merge indexMerge) (int, error) {
 	defer w.stages.time(stageIndex)()
-	merge := w.index.Merge
-	if most > 0 {
-		merge = func(ctx context.Context) (index.MergeReport, error) { return w.index.MergeTo(ctx, most) }
-	}
 	r, err := merge(ctx)
 	return r.Merged, wrapf(err, "merging index segments")
 }

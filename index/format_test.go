@@ -235,6 +235,43 @@ func TestReclaim(t *testing.T) {
 	}
 }
 
+// TestReclaimAlone: Reclaim leaves index segments alone that only Merge makes one of.
+func TestReclaimAlone(t *testing.T) {
+	s := memoryStore(t)
+	defer s.Close()
+	x, err := Open(s, Options{FS: storage.NewMemFS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	var docs []Document
+	for n := range mergeFactor * 20 {
+		docs = append(docs, numbered(t, n, "net"))
+		if len(docs)%20 == 0 {
+			addDocuments(t, s, x, docs[n-19:])
+		}
+	}
+	ing := s.NewIngestion()
+	b := x.NewBuilder(ing)
+	for _, d := range docs[:10] {
+		if err := b.Delete(d.Key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = b.Finish()
+	if err := errors.Join(err, ing.Commit(), x.Refresh()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := x.Reclaim(context.Background())
+	if st := x.Stats(); err != nil || r.Merged != 1 || st.Segments != mergeFactor || st.Deleted != 0 {
+		t.Errorf("reclaimed: %+v, %+v, %v", r, st, err)
+	}
+	r, err = x.Merge(context.Background())
+	if st := x.Stats(); err != nil || r.Merged != mergeFactor || st.Segments != 1 || st.Documents != len(docs)-10 {
+		t.Errorf("merged: %+v, %+v, %v", r, st, err)
+	}
+}
+
 // TestImpacts: no posting has a larger impact than its block's bound says, with the average lengths of its index
 // segment and, by impactFactor, with those of the whole index; also after a merge.
 func TestImpacts(t *testing.T) {

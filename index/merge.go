@@ -45,6 +45,11 @@ func (x *Index) Merge(ctx context.Context) (MergeReport, error) {
 	})
 }
 
+// Reclaim is that part of Merge that writes index segments again of which a fifth is deleted.
+func (x *Index) Reclaim(ctx context.Context) (MergeReport, error) {
+	return x.mergeAll(ctx, func(st *state) []*segment { return st.reclaimable(reclaimPart) })
+}
+
 // DropDeleted writes every index segment with deleted documents again without them, so that their words are gone. The
 // rules of Merge apply.
 func (x *Index) DropDeleted(ctx context.Context) (MergeReport, error) {

@@ -8,8 +8,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"github.com/seine-crawler/seine/storage"
 )
@@ -90,22 +93,23 @@ func (p *Phases) dropReplaced(ctx context.Context, result *LinksMerged, changed 
 	}
 	d := dropping{p: p, links: p.env.Sorter(nil)}
 	defer func() { err = errors.Join(err, d.links.Close()) }()
-	upTo, whole, any := after, true, false
+	upTo, whole := after, true
+	var segments []uint32
 	for _, s := range list {
 		if s.State < storage.SegmentLinked {
 			whole = false // its links come later
 		} else if s.Number > after {
-			any = true
-			if err := d.segment(ctx, s.Number); err != nil {
-				return fmt.Errorf("segment %d: %w", s.Number, err)
-			}
+			segments = append(segments, s.Number)
 			if whole {
 				upTo = s.Number
 			}
 		}
 	}
-	if !any {
+	if len(segments) == 0 {
 		return nil
+	}
+	if err := d.all(ctx, segments); err != nil {
+		return err
 	}
 	ing := store.NewIngestion()
 	defer ing.Abort()
@@ -137,7 +141,27 @@ func (p *Phases) dropReplaced(ctx context.Context, result *LinksMerged, changed 
 // dropping finds the links of replaced versions.
 type dropping struct {
 	p     *Phases
+	mu    sync.Mutex
 	links *storage.Sorter // row of linkdb → source
+}
+
+// all looks at segments, on all processors: few pages have a replaced version, and finding none of one is a read.
+func (d *dropping) all(ctx context.Context, segments []uint32) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var running sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(segments)) {
+		running.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(segments) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				if err := d.segment(ctx, segments[i]); err != nil {
+					cancel(fmt.Errorf("segment %d: %w", segments[i], err))
+				}
+			}
+		})
+	}
+	running.Wait()
+	return context.Cause(ctx)
 }
 
 // segment looks at the pages that were fetched in a segment: of each, every version but the newest is replaced.
@@ -213,7 +237,10 @@ func (d *dropping) version(key []byte, segment uint32) error {
 	var row []byte
 	for links.Next() {
 		row = storage.AppendLinkdbKey(row[:0], links.Key(), segment)
-		if err := d.links.Add(row, key); err != nil {
+		d.mu.Lock()
+		err := d.links.Add(row, key)
+		d.mu.Unlock()
+		if err != nil {
 			return fmt.Errorf("sorting links: %w", err)
 		}
 	}
