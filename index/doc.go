@@ -87,10 +87,11 @@
 // the last reader of an old state closes its snapshot. A search with much to read has up to GOMAXPROCS goroutines of
 // its own (together.go, windowed.go), which end before it returns. The first call for words of the vocabulary starts a
 // goroutine for each index segment, which reads the segment's lexicon and holds the state meanwhile. Refresh loads the
-// new state without a lock that readers take; several Refresh calls take turns. Close waits for all of them. One Builder works at
-// a time, under the lock Writing if merges run beside it: package engine ensures that. Merges take turns, and the lock
-// for short steps; while there are searches, merges and Builders give way (pace.go). With Options.Builders above
-// 1 a Builder inverts on as many goroutines (worker.go), which end before Finish or Abort returns.
+// new state without a lock that readers take; several Refresh calls take turns. Close waits for all of them. One
+// Builder works at a time, under the lock Writing if merges run beside it: package engine ensures that. Merges take
+// turns, and the lock for short steps; while there are searches, merges and Builders give way (pace.go). With
+// Options.Builders above 1 a Builder inverts on as many goroutines (worker.go), which end before Finish or Abort
+// returns.
 //
 // # Bounds
 //
@@ -109,6 +110,7 @@
 //
 // group.go, block.go and listwriter.go for the format; builder.go, segmentbuilder.go and inverter.go for its making;
 // query.go (the language), querytree.go and functionwords.go; then search.go, exec.go, iterator.go, wand.go, tally.go
-// and windows.go, held.go, heldpositions.go, exec_held.go and exec_heldany.go; for values, order.go, facets.go and
-// collapse.go; fieldterms.go for stored fields; snippet.go, near.go and wordsteps.go for snippets.
+// and windows.go, held.go, heldpositions.go, exec_held.go and exec_heldany.go, together.go and windowed.go; for values,
+// order.go, facets.go and collapse.go; fieldterms.go for stored fields; snippet.go, near.go and wordsteps.go for
+// snippets.
 package index

@@ -220,38 +220,15 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		r.disjunction([]iterator{it}, nil, nil)
 		return false
 	case *phraseIter:
-		if it.meet == nil || it.slop > 0 || x.enough != math.MaxUint64 {
-			break
+		if it.meet != nil && it.slop == 0 && x.enough == math.MaxUint64 {
+			x.total += x.rankPhrase(&r, root, it)
+			return true
 		}
-		x.total += x.inWindows(&r, meetDocs, func(w *execution, r *ranker, windows iter.Seq[int]) uint64 {
-			it, ok := it, true
-			if w != x {
-				it, ok = w.open(p, root, 1).(*phraseIter)
-			}
-			if ok {
-				it.meet.places = w.newPlaces(p, it.node)
-			}
-			if !ok || it.meet.places == nil { // the search is to end
-				return 0
-			}
-			return r.met(it, it.meet, it.words, nil, windows)
-		})
-		return true
 	case *boolIter:
-		if it.words() == nil || it.meet == nil || x.enough != math.MaxUint64 {
-			break
+		if it.words() != nil && it.meet != nil && x.enough == math.MaxUint64 {
+			x.total += x.rankAllOf(&r, root, it)
+			return true
 		}
-		x.total += x.inWindows(&r, meetDocs, func(w *execution, r *ranker, windows iter.Seq[int]) uint64 {
-			it, ok := it, true
-			if w != x {
-				it, ok = w.open(p, root, 1).(*boolIter)
-			}
-			if !ok { // the search is to end
-				return 0
-			}
-			return r.met(it, it.meet, it.words(), it.not, windows)
-		})
-		return true
 	}
 	if it.cost() > x.few && marksCheaply(it) {
 		r.walk(it, 0, 0)
@@ -260,6 +237,37 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 	enough := x.enough - min(x.total, x.enough)
 	x.total += r.walk(it, 0, enough)
 	return true
+}
+
+// rankPhrase offers the documents of a phrase that is dense enough for windows, and returns their number.
+func (x *execution) rankPhrase(r *ranker, root *node, it *phraseIter) uint64 {
+	return x.inWindows(r, meetDocs, func(w *execution, r *ranker, windows iter.Seq[int]) uint64 {
+		it, ok := it, true
+		if w != x {
+			it, ok = w.open(r.part, root, 1).(*phraseIter)
+		}
+		if ok {
+			it.meet.places = w.newPlaces(r.part, it.node)
+		}
+		if !ok || it.meet.places == nil { // the search is to end
+			return 0
+		}
+		return r.met(it, it.meet, it.words, nil, windows)
+	})
+}
+
+// rankAllOf is rankPhrase of words that must all match.
+func (x *execution) rankAllOf(r *ranker, root *node, it *boolIter) uint64 {
+	return x.inWindows(r, meetDocs, func(w *execution, r *ranker, windows iter.Seq[int]) uint64 {
+		it, ok := it, true
+		if w != x {
+			it, ok = w.open(r.part, root, 1).(*boolIter)
+		}
+		if !ok { // the search is to end
+			return 0
+		}
+		return r.met(it, it.meet, it.words(), it.not, windows)
+	})
 }
 
 // fewCandidates is a number of candidates of a part up to which they are counted where they are ranked: hardly any can

@@ -267,7 +267,8 @@ func TestReclaimAlone(t *testing.T) {
 		t.Errorf("reclaimed: %+v, %+v, %v", r, st, err)
 	}
 	r, err = x.Merge(context.Background())
-	if st := x.Stats(); err != nil || r.Merged != mergeFactor || st.Segments != 1 || st.Documents != len(docs)-10 {
+	left := uint64(len(docs) - 10)
+	if st := x.Stats(); err != nil || r.Merged != mergeFactor || st.Segments != 1 || st.Documents != left {
 		t.Errorf("merged: %+v, %+v, %v", r, st, err)
 	}
 }
