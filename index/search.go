@@ -207,7 +207,8 @@ func (seg *segment) part(i int, st *state) *part {
 		key, err := keys.only(doc)
 		return urlkey.Key(key), err
 	}
-	p.keys = func(from, to string) (uint32, uint32, error) {
+	p.keys = func(from, to string) (uint32, uint32, error) { // goroutines that search windows call it side by side
+		keys := newKeyReader(st.snap, seg)
 		first, err := keys.first(from)
 		if err != nil {
 			return 0, 0, err

@@ -50,7 +50,7 @@ func (r *ranker) met(
 		if first < lo {
 			first, _ = shallowAll(m.parts, lo)
 		}
-		if first >= lo+meetDocs {
+		if first-lo >= meetDocs {
 			continue
 		}
 		if !r.work.spend(1) {
