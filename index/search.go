@@ -5,7 +5,6 @@ package index
 import (
 	"context"
 	"math"
-	"runtime"
 	"time"
 
 	"github.com/seine-crawler/seine/storage"
@@ -175,7 +174,7 @@ func (r *Result) search(st *state, o SearchOptions, languages []string, work *bu
 func (st *state) execution(work *budget, o SearchOptions) *execution {
 	x := &execution{all: st.all, table: st.weights(), work: work, enough: math.MaxUint64, wanted: o.Limit + o.Offset}
 	x.known = &st.freqs
-	x.side, x.together = runtime.GOMAXPROCS(0), togetherPostings
+	x.side, x.together = st.index.goroutines(), togetherPostings
 	x.few = fewCandidates
 	x.top.fresh = o.freshness()
 	x.order, x.facets, x.wantNear = o.Order, newFacets(o), o.Near

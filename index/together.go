@@ -4,6 +4,7 @@ package index
 
 import (
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -17,6 +18,12 @@ import (
 
 // togetherPostings is the number of postings from which a search is worth more than one goroutine: some 100 µs of work.
 const togetherPostings = 1 << 16
+
+// goroutines returns how many goroutines a search that begins now may have: its share of the processors. Where other
+// searches keep these busy, more would end none of them earlier.
+func (x *Index) goroutines() int {
+	return max(1, runtime.GOMAXPROCS(0)/int(max(1, x.searching.Load())))
+}
 
 // workers returns how many goroutines search.
 func (x *execution) workers() int {

@@ -5,6 +5,7 @@ package index
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -68,6 +69,18 @@ func TestTogether(t *testing.T) {
 	for _, name := range []string{"words", "order", "hosts", "groups", "facets"} {
 		if side[name] == 0 {
 			t.Errorf("no search for %s ran side by side", name)
+		}
+	}
+}
+
+// TestGoroutines: searches share the processors.
+func TestGoroutines(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	x := &Index{}
+	for searches, want := range map[int64]int{0: 4, 1: 4, 2: 2, 3: 1, 4: 1, 100: 1} {
+		x.searching.Store(searches)
+		if got := x.goroutines(); got != want {
+			t.Errorf("%d goroutines for each of %d searches, want %d", got, searches, want)
 		}
 	}
 }
