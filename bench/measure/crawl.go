@@ -52,7 +52,8 @@ type CrawlOptions struct {
 	DocsRoot, DocsName string
 	Variants           []string // nil: all of Variants; folders have no floors
 	Runs               int      // of each variant of each web
-	// Profile checks seine's accounting by stage against a CPU profile, in one more run of the first web.
+	// Profile checks seine's accounting by stage against a CPU profile, in one more run of the first web, and shows
+	// the work of the goroutines that there is only one of.
 	Profile bool
 	Dir     string // for data; "": the system's temporary folder
 	// Line is called with every result as it comes, Log with a text before each run, both on the goroutine of Crawls.

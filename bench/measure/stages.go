@@ -51,11 +51,15 @@ func (o *CrawlOptions) stages(ctx context.Context, w world) error {
 	if err != nil {
 		return err
 	}
-	spent, total, err := readProfile(name)
+	spent, serial, err := readProfile(name)
 	if err != nil {
 		return err
 	}
-	pages := float64(l.Count)
+	total, pages := 0.0, float64(l.Count)
+	for _, ns := range spent {
+		total += ns
+	}
+	o.serial(w, l.Count, serial)
 	for _, m := range l.Metrics {
 		stage, ok := strings.CutSuffix(m.Unit, "-µs/page")
 		if !ok || stage == "cpu" || stage == "server-cpu" {
@@ -68,24 +72,26 @@ func (o *CrawlOptions) stages(ctx context.Context, w world) error {
 	return nil
 }
 
-// readProfile adds up the nanoseconds of a CPU profile, by stage and in total.
-func readProfile(name string) (spent map[string]float64, total float64, err error) {
+// readProfile adds up the nanoseconds of a CPU profile: by stage, and by goroutine of those that there is only one of.
+func readProfile(name string) (spent, serial map[string]float64, err error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	p, err := profile.Parse(f)
 	if err != nil {
-		return nil, 0, fmt.Errorf("CPU profile %s: %w", name, err)
+		return nil, nil, fmt.Errorf("CPU profile %s: %w", name, err)
 	}
-	spent = map[string]float64{}
+	spent, serial = map[string]float64{}, map[string]float64{}
 	for _, s := range p.Sample {
 		ns := float64(s.Value[len(s.Value)-1])
 		spent[stageOf(s)] += ns
-		total += ns
+		if of := soleOf(s); of != "" {
+			serial[of] += ns
+		}
 	}
-	return spent, total, nil
+	return spent, serial, nil
 }
 
 func stageOf(s *profile.Sample) string {
