@@ -95,6 +95,9 @@ func (c *conductor) begin(ctx context.Context) (*fetching, error) {
 	c.toUpdate, c.toIndex = make(chan *segment.Writer, backlogMax), make(chan uint32, indexQueueMax)
 	c.sends.start(w, c.abort)
 	c.merging.start(w, c.abort, f.pool.Fail)
+	if !w.o.NoIndex {
+		c.merging.begin() // with what the end of the crawl before left
+	}
 	c.lanes.Add(2)
 	go c.update(f)
 	go c.index(f)

@@ -34,6 +34,22 @@ func addDocuments(t fataler, s *storage.Store, x *Index, docs []Document) {
 	}
 }
 
+// memoryIndex opens an index in memory until the end of a test.
+func memoryIndex(t *testing.T) (*storage.Store, *Index) {
+	t.Helper()
+	s := memoryStore(t)
+	x, err := Open(s, Options{FS: storage.NewMemFS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(x.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, x
+}
+
 func numbered(t fataler, n int, text string) Document {
 	u, err := urlkey.Parse(fmt.Sprintf("http://h%d.example/%06d", n/1000, n))
 	if err != nil {
@@ -199,13 +215,7 @@ func TestColumnsKept(t *testing.T) {
 
 // TestReclaim: an index segment of which a fifth is deleted is written again, one with less is not.
 func TestReclaim(t *testing.T) {
-	s := memoryStore(t)
-	defer s.Close()
-	x, err := Open(s, Options{FS: storage.NewMemFS()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer x.Close()
+	s, x := memoryIndex(t)
 	var docs []Document
 	for n := range 100 {
 		docs = append(docs, numbered(t, n, "net"))
@@ -237,13 +247,7 @@ func TestReclaim(t *testing.T) {
 
 // TestReclaimAlone: Reclaim leaves index segments alone that only Merge makes one of.
 func TestReclaimAlone(t *testing.T) {
-	s := memoryStore(t)
-	defer s.Close()
-	x, err := Open(s, Options{FS: storage.NewMemFS()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer x.Close()
+	s, x := memoryIndex(t)
 	var docs []Document
 	for n := range mergeFactor * 20 {
 		docs = append(docs, numbered(t, n, "net"))
@@ -258,7 +262,7 @@ func TestReclaimAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err = b.Finish()
+	_, err := b.Finish()
 	if err := errors.Join(err, ing.Commit(), x.Refresh()); err != nil {
 		t.Fatal(err)
 	}

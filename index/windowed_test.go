@@ -10,20 +10,12 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/seine-crawler/seine/storage"
 )
 
 // TestWindowed: goroutines that search the windows of a stored index segment find what one finds, with every part of a
 // query and an option that reads the segment, from lists and from held words.
 func TestWindowed(t *testing.T) {
-	s := memoryStore(t)
-	defer s.Close()
-	x, err := Open(s, Options{FS: storage.NewMemFS()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer x.Close()
+	s, x := memoryIndex(t)
 	var docs []Document
 	for n := range 2*sumDocs + 500 {
 		d := numbered(t, n, "torn net repair"+[]string{" crew", "", " shop"}[n%3])

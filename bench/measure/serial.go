@@ -12,9 +12,9 @@ import (
 
 // soleGoroutines are the goroutines of a crawl that there is only one of, by parts of the names of the functions that
 // they begin with. What one of them does for a page bounds the pages a second of a machine with any number of cores.
-// All others are as many as there are processors, fetchers or compactions.
+// Of all others there are several: fetchers, builders, compactions.
 var soleGoroutines = map[string]string{
-	"seine/engine.(*conductor).update":        "update", // updatedb, and sealing
+	"seine/engine.(*conductor).update":        "update", // sealing and updatedb
 	"seine/engine.(*conductor).index":         "index",  // invertlinks, and what leads the builders
 	"seine/engine.(*merges).":                 "merge",  // of index segments
 	"seine/engine.(*sends).":                  "send",
