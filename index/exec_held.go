@@ -5,7 +5,6 @@ package index
 import (
 	"cmp"
 	"iter"
-	"math/bits"
 	"slices"
 	"sort"
 )
@@ -18,8 +17,9 @@ import (
 type heldPart struct {
 	*heldWord
 	gain   gain
-	points []points // of codes
-	reach  points   // bound of its points in the window that heldBounds saw last
+	points []points   // of codes
+	now    heldWindow // that heldBounds saw last
+	reach  points     // bound of its points there
 }
 
 // tabulate computes the points of all codes. The word keeps them: most queries have the word with the same gain.
@@ -36,7 +36,7 @@ func (h *heldPart) tabulate() {
 }
 
 // isHeldKind reports whether a node is a word that can be held.
-func (n *node) isHeldKind() bool { return (n.kind == nodeTerm || n.kind == nodeAny) && n.fields == 0 }
+func (n *node) isHeldKind() bool { return n.isWord() && n.fields == 0 }
 
 // held looks up words of a part, and holds those that were used before. Where one is not held, its heldWord is nil.
 // least is the share of the words' documents that must be held; below it nothing is read, and ok is false.
@@ -153,7 +153,7 @@ func (x *execution) rankHeld(r *ranker, p *part, root *node) bool {
 		must := len(root.must)
 		x.total += x.inWindows(r, sumDocs, func(x *execution, r *ranker, windows iter.Seq[int]) uint64 {
 			words := slices.Clone(words)
-			return r.heldAll(words[:must:must], words[must:], x.openAll(p, root.not, 1), nil, windows)
+			return r.heldAll(words[:must], words[must:], x.openAll(p, root.not, 1), nil, windows)
 		})
 	}
 	return ok
@@ -188,140 +188,95 @@ func (x *execution) rankHeldPhrase(r *ranker, p *part, n *node) bool {
 // heldOne offers the documents of a word and returns their number.
 func (r *ranker) heldOne(h *heldPart) uint64 {
 	need, least := points(-1), 0 // the code that is needed
-	for w := range len(h.starts) - 1 {
-		from, to := h.in(w)
-		if from < to && !r.work.spend(1+int(to-from)/(heldUnit*heldBlock)) {
+	for n := range h.windows() {
+		w := h.window(n)
+		if w.from < w.to && !r.work.spend(1+int(w.to-w.from)/(heldUnit*heldBlock)) {
 			return 0
 		}
-		for i := from; i < to; {
-			block := i / heldBlock
-			end := min((block+1)*heldBlock, to)
+		for from := w.from; from < w.to; {
+			block := from / heldBlock
+			to := min((block+1)*heldBlock, w.to)
 			if now := r.need(); now != need {
 				need = now
 				least = sort.Search(len(h.tfs), func(c int) bool { return h.gain.points(h.tfs[c]) >= need })
 			}
 			if int(h.most[block]) >= least {
-				places := h.places[i:end]
-				for j, code := range h.codes[i:end] {
+				for j, code := range h.codes[from:to] {
 					if int(code) >= least {
-						r.top.offer(uint32(w)*sumDocs+uint32(places[j]), h.gain.points(h.tfs[code]))
+						doc := uint32(n)*sumDocs + w.place(from+uint32(j))
+						r.top.offer(doc, h.gain.points(h.tfs[code]))
 					}
 				}
 			}
-			i = end
+			from = to
 		}
 	}
-	return uint64(len(h.places))
+	return uint64(h.len())
 }
 
 // heldUnit is how many blocks of held words cost as much as a block that is decoded.
 const heldUnit = 8
 
 // heldAll offers the documents of windows that have all of must, in a phrase if there is one, and match none of not,
-// and returns their number; should only adds to the score.
+// and returns their number; should only adds to the score. Documents are met as bits; only those of windows whose
+// bounds are enough are scored, word by word, and those are left out that the bounds of the words to come cannot bring
+// to what is needed.
 func (r *ranker) heldAll(
 	must, should []heldPart, not []iterator, phrase *heldPhrase, windows iter.Seq[int],
 ) (count uint64) {
-	slices.SortStableFunc(must, func(a, b heldPart) int { return cmp.Compare(len(a.places), len(b.places)) })
-	if len(must[0].places) == 0 {
+	slices.SortStableFunc(must, func(a, b heldPart) int { return cmp.Compare(a.len(), b.len()) })
+	if must[0].len() == 0 {
 		return 0
 	}
-	for _, list := range [][]heldPart{must, should} {
-		for i := range list {
-			list[i].tabulate()
-		}
+	words := slices.Concat(must, should)
+	for i := range words {
+		words[i].tabulate()
 	}
+	must, should = words[:len(must)], words[len(must):]
 	s := sumsPool.Get().(*sums)
 	defer r.putSums(s)
-	rarest := &must[0]
-	for w := range windows {
-		from, to := rarest.in(w)
-		if from == to {
+	for n := range windows {
+		rarest := must[0].window(n)
+		if rarest.from == rarest.to {
 			continue
 		}
-		most, docs := heldBounds(must, w)
-		more, others := heldBounds(should, w)
+		most, docs := heldBounds(must, n)
+		more, others := heldBounds(should, n)
 		if !r.work.spend(1 + (docs+others)/(heldUnit*heldBlock)) {
 			return count
 		}
 		need := r.need()
-		s.lo = uint32(w) * sumDocs
-		for i := range must {
-			if i == 0 {
-				must[i].add(w, s)
-			} else if !must[i].meet(w, s, to-from) {
-				break
-			}
+		s.lo = uint32(n) * sumDocs
+		rarest.mark(&s.bits)
+		for i := range must[1:] {
+			must[1+i].now.meet(&s.bits, int(rarest.to-rarest.from))
 		}
 		if phrase != nil {
-			phrase.keep(w, s, r.work)
+			phrase.keep(n, s, r.work)
 		}
-		n := r.heldLeft(s.lo, &s.bits, not)
-		if count += n; n > 0 && most+more >= need {
-			for i := range should {
-				should[i].addMet(w, s, uint32(n))
+		left := r.heldLeft(s.lo, &s.bits, not)
+		count += left
+		if left > 0 && most+more >= need {
+			held, some := most+more, int(left)
+			for i := 0; i < len(words) && some > 0; i++ {
+				words[i].addSome(s, some)
+				if held -= words[i].reach; held < need {
+					some = s.leave(need - held)
+				}
 			}
 			r.offerHeld(s, need, false)
-		}
-		for _, i := range rarest.places[from:to] {
-			s.score[i&(sumDocs-1)] = 0
 		}
 		clear(s.bits[:])
 	}
 	return count
 }
 
-// meet leaves the bits of those documents of a window that the word has too, and adds its points there. few bounds
-// how many bits are set. It reports whether any are left.
-func (h *heldPart) meet(window int, s *sums, few uint32) (any bool) {
-	from, to := h.in(window)
-	var met sumBits
-	if few*heldSeekPrice < to-from {
-		any = h.eachMet(window, s, func(i uint32, p points) {
-			met.set(i)
-			s.score[i&(sumDocs-1)] += p
-		})
-	} else {
-		places, table := h.places[from:to], h.points
-		have := uint64(0)
-		for j, code := range h.codes[from:to] { // without a branch that nobody can foresee
-			i := uint32(places[j]) & (sumDocs - 1)
-			bit := s.bits[i>>6] >> (i & 63) & 1
-			met[i>>6] |= bit << (i & 63)
-			s.score[i] += table[code] & -points(bit)
-			have |= bit
-		}
-		any = have != 0
+// addSome adds the word's points to those documents of the window that heldBounds saw last whose bits are set, as many
+// as some.
+func (h *heldPart) addSome(s *sums, some int) {
+	n := h.now.find(&s.bits, some, &s.found)
+	numbers := s.found.number[:n]
+	for j, place := range s.found.place[:n] {
+		s.score[place&(sumDocs-1)] += h.points[h.codes[numbers[j]]]
 	}
-	s.bits = met
-	return any
-}
-
-// heldSeekPrice is how many documents are walked in the time that finding one takes.
-const heldSeekPrice = 12
-
-// addMet adds the word's points to those documents of a window whose bits are set, as many as few.
-func (h *heldPart) addMet(window int, s *sums, few uint32) {
-	h.eachMet(window, s, func(i uint32, p points) { s.score[i&(sumDocs-1)] += p })
-}
-
-// eachMet calls fn with the documents of a window whose bits are set that the word has, and their points.
-func (h *heldPart) eachMet(window int, s *sums, fn func(i uint32, p points)) (any bool) {
-	from, to := h.in(window)
-	places := h.places[from:to]
-	for at, some := range &s.bits {
-		for ; some != 0; some &= some - 1 {
-			i := uint16(at*64 + bits.TrailingZeros64(some))
-			n, ok := slices.BinarySearch(places, i)
-			places = places[n:]
-			if from += uint32(n); ok {
-				fn(uint32(i), h.points[h.codes[from]])
-				any = true
-			}
-			if len(places) == 0 {
-				return any
-			}
-		}
-	}
-	return any
 }

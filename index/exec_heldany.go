@@ -38,16 +38,16 @@ func (r *ranker) heldAny(words []heldPart, others, not []iterator, windows iter.
 		case most < need:
 			clear(s.any[:])
 			for i := range words {
-				words[i].mark(w, &s.any)
+				words[i].now.mark(&s.any)
 			}
 			for _, o := range others {
 				o.mark(&window{s.lo, s.any[:]})
 			}
 			count += r.heldLeft(s.lo, &s.any, not)
 		case need > 0 && docs <= heldDense:
-			count += r.heldFew(words, others, not, w, s, held, need)
+			count += r.heldFew(words, others, not, s, held, need)
 		default:
-			count += r.heldFull(words, others, not, w, s, need)
+			count += r.heldFull(words, others, not, s, need)
 		}
 		if r.work.over {
 			return count
@@ -63,8 +63,8 @@ const heldDense = sumDocs / 2
 func heldBounds(words []heldPart, window int) (most points, docs int) {
 	for i := range words {
 		h := &words[i]
-		h.reach = 0
-		if from, to := h.in(window); from < to {
+		h.now, h.reach = h.window(window), 0
+		if from, to := h.now.from, h.now.to; from < to {
 			h.reach = h.points[h.bound(from, to)]
 			most += h.reach
 			docs += int(to - from)
@@ -74,9 +74,9 @@ func heldBounds(words []heldPart, window int) (most points, docs int) {
 }
 
 // heldFull scores all documents of a window and offers them.
-func (r *ranker) heldFull(words []heldPart, others, not []iterator, window int, s *sums, need points) (count uint64) {
+func (r *ranker) heldFull(words []heldPart, others, not []iterator, s *sums, need points) (count uint64) {
 	for i := range words {
-		words[i].add(window, s)
+		words[i].add(s)
 	}
 	for _, o := range others {
 		o.fill(s)
@@ -101,7 +101,7 @@ func (r *ranker) heldFull(words []heldPart, others, not []iterator, window int, 
 // are passed. The scores of the others are added up from the word with the largest bound on, and those are left out
 // that the bounds of the words to come cannot bring to need. held is the sum of the words' bounds.
 func (r *ranker) heldFew(
-	words []heldPart, others, not []iterator, window int, s *sums, held, need points,
+	words []heldPart, others, not []iterator, s *sums, held, need points,
 ) (count uint64) {
 	for i := 1; i < len(words); i++ { // they are nearly in order, that of the window before
 		for j := i; j > 0 && words[j].reach < words[j-1].reach; j-- {
@@ -117,7 +117,7 @@ func (r *ranker) heldFew(
 	clear(s.any[:])
 	clear(s.several[:])
 	for i := range words[:least] {
-		words[i].mark(window, &s.any)
+		words[i].now.mark(&s.any)
 	}
 	for _, o := range others {
 		o.fill(s)
@@ -133,7 +133,7 @@ func (r *ranker) heldFew(
 		}
 	}
 	for i := range words[least:] {
-		words[least+i].markSeveral(window, &s.any, &s.several)
+		words[least+i].now.markSeveral(&s.any, &s.several)
 	}
 	count = r.heldLeft(s.lo, &s.any, not)
 	n := 0
@@ -143,14 +143,14 @@ func (r *ranker) heldFew(
 	}
 	s.bits = s.several
 	for i := len(words) - 1; i >= 0 && n > 0; i-- {
-		words[i].addSome(window, s, n)
+		words[i].addSome(s, n)
 		if held -= words[i].reach; held < need {
 			n = s.leave(need - held)
 		}
 	}
 	for i := range words[least:] {
 		if h := &words[least+i]; h.reach >= need {
-			h.addAlone(window, s, need)
+			h.addAlone(s, need)
 		}
 	}
 	if len(others) > 0 {
@@ -205,82 +205,46 @@ func (r *ranker) heldLeft(lo uint32, of *sumBits, not []iterator) (count uint64)
 	return (&window{lo, of[:]}).alive(r.part.dead)
 }
 
-// mark sets the bits of the documents of a window.
-func (h *heldPart) mark(window int, into *sumBits) {
-	from, to := h.in(window)
-	for _, i := range h.places[from:to] {
-		into.set(uint32(i))
-	}
-}
-
-// markSeveral is mark; several gets those that any has already.
-func (h *heldPart) markSeveral(window int, any, several *sumBits) {
-	from, to := h.in(window)
-	for _, i := range h.places[from:to] {
-		at, bit := i>>6&(sumDocs/64-1), uint64(1)<<(i&63)
-		seen := any[at]
-		several[at] |= seen & bit
-		any[at] = seen | bit
-	}
-}
-
-// add adds the points of the documents of a window.
-func (h *heldPart) add(window int, s *sums) {
-	from, to := h.in(window)
-	places, table := h.places[from:to], h.points
-	for j, code := range h.codes[from:to] {
-		i := uint32(places[j])
-		s.bits.set(i)
-		s.score[i&(sumDocs-1)] += table[code]
-	}
-}
-
-// heldSomePrice is how many documents addSome walks in the time that finding one takes.
-const heldSomePrice = 32
-
-// addSome adds the word's points to those n documents of a window whose bits are set.
-func (h *heldPart) addSome(window int, s *sums, n int) {
-	from, to := h.in(window)
-	if uint32(n)*heldSomePrice < to-from {
-		h.addMet(window, s, uint32(n))
+// add adds the points of the documents of the window that heldBounds saw last.
+func (h *heldPart) add(s *sums) {
+	w, table, codes := &h.now, h.points, h.codes[h.now.from:h.now.to]
+	if w.bits == nil {
+		for j, code := range codes {
+			i := uint32(w.places[j])
+			s.bits.set(i)
+			s.score[i&(sumDocs-1)] += table[code]
+		}
 		return
 	}
-	var met [heldBlock]uint8
-	for ; from < to; from += heldBlock {
-		places := h.places[from:min(from+heldBlock, to)]
-		codes, k := h.codes[from:to], 0
-		for j, i := range places { // without a branch that nobody can foresee
-			met[k&(heldBlock-1)] = uint8(j)
-			k += int(s.bits[i>>6&(sumDocs/64-1)] >> (i & 63) & 1)
-		}
-		for _, j := range met[:k] {
-			s.score[places[j]&(sumDocs-1)] += h.points[codes[j]]
+	for at, some := range &w.bits.has {
+		s.bits[at] |= some
+		for ; some != 0; some &= some - 1 {
+			s.score[at*64+bits.TrailingZeros64(some)] += table[codes[0]]
+			codes = codes[1:]
 		}
 	}
 }
 
-// addAlone gives documents of a window that are in no other list their bit and their points, if these are what is
-// needed.
-func (h *heldPart) addAlone(window int, s *sums, need points) {
+// addAlone gives documents of the window that heldBounds saw last that are in no other list their bit and their points,
+// if these are what is needed.
+func (h *heldPart) addAlone(s *sums, need points) {
 	code, _ := slices.BinarySearch(h.points, need)
-	from, to := h.in(window)
-	for from < to {
+	for from := h.now.from; from < h.now.to; {
 		block := from / heldBlock
-		end := min((block+1)*heldBlock, to)
+		to := min((block+1)*heldBlock, h.now.to)
 		if int(h.most[block]) >= code {
-			places := h.places[from:end]
-			for j, c := range h.codes[from:end] {
+			for j, c := range h.codes[from:to] {
 				if int(c) < code {
 					continue
 				}
-				i := places[j] & (sumDocs - 1)
+				i := h.now.place(from + uint32(j))
 				if bit := uint64(1) << (i & 63); s.any[i>>6]&^s.several[i>>6]&bit != 0 {
 					s.bits[i>>6] |= bit
 					s.score[i] = h.points[c]
 				}
 			}
 		}
-		from = end
+		from = to
 	}
 }
 

@@ -22,13 +22,12 @@ import (
 // heldWord has the documents of a part in which any form of a word occurs and that are not deleted, and their weighted
 // frequencies, in which the forms are added up. It never changes, but for the table.
 type heldWord struct {
-	starts []uint32  // of each window of sumDocs documents in places, and their number
-	places []uint16  // of the documents in their windows
-	codes  []uint16  // of their weighted frequencies
-	most   []uint16  // the largest of heldBlock codes
-	tfs    []float64 // of each code, ascending
-	found  *heldPositions
-	table  atomic.Pointer[heldTable]
+	heldDocs
+	codes []uint16  // of their weighted frequencies, by number
+	most  []uint16  // the largest of heldBlock codes
+	tfs   []float64 // of each code, ascending
+	found *heldPositions
+	table atomic.Pointer[heldTable]
 }
 
 // heldTable has the points of a word's codes with a gain: that of the query which used the word last with another.
@@ -44,17 +43,7 @@ const heldBlock = 128
 const heldPrice = 300
 
 func (h *heldWord) bytes() int64 {
-	return int64(4*cap(h.starts) + 2*(cap(h.places)+cap(h.codes)+cap(h.most)) + 16*cap(h.tfs))
-}
-
-// in returns the documents of a window.
-func (h *heldWord) in(window int) (from, to uint32) { return h.starts[window], h.starts[window+1] }
-
-// has reports whether a document of the part has the word.
-func (h *heldWord) has(doc uint32) bool {
-	from, to := h.in(int(doc / sumDocs))
-	_, ok := slices.BinarySearch(h.places[from:to], uint16(doc%sumDocs))
-	return ok
+	return h.heldDocs.bytes() + int64(2*(cap(h.codes)+cap(h.most))+16*cap(h.tfs))
 }
 
 // bound returns the largest code of some documents, or one that is larger.
@@ -78,6 +67,9 @@ type heldWords struct {
 	mu     sync.Mutex
 	size   int64 // bytes
 	words  map[string]*heldUse
+	// located are the words that have their positions, which take foundSize of size and give way to words.
+	located   map[string]bool
+	foundSize int64
 	// seen counts the uses of words that are not held, in two generations of heldSeen words.
 	seen, seenBefore map[string]uint32
 	uses             int // of all words
@@ -90,8 +82,15 @@ type heldUse struct {
 	chunk []byte    // of a chunk, which must not be changed
 	uses  uint32
 	size  int64
+	found int64 // of it: the positions
+	gone  bool  // the positions gave way
 
 	column *heldColumn // that facets count; nil: it has too many values
+}
+
+// as returns a use of a word in place of u, which searches may have, with some bytes of positions.
+func (u *heldUse) as(w *heldWord, found int64) *heldUse {
+	return &heldUse{word: w, uses: u.uses, size: u.size - u.found + found, found: found}
 }
 
 const (
@@ -139,13 +138,23 @@ func (h *heldWords) trim() {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for key, u := range h.words {
+	for key := range h.words {
+		for h.size > h.most() && h.strip() {
+		}
 		if h.size <= h.most() {
 			return
 		}
-		h.size -= u.size
-		delete(h.words, key)
+		h.drop(key)
 	}
+}
+
+// drop drops a word.
+func (h *heldWords) drop(key string) {
+	u := h.words[key]
+	h.size -= u.size
+	h.foundSize -= u.found
+	delete(h.words, key)
+	delete(h.located, key)
 }
 
 // use returns what is held, nil if it is not. Then it reports whether it should be, with about as many bytes: it was
@@ -157,8 +166,10 @@ func (h *heldWords) use(key string, size int64) (u *heldUse, hold bool) {
 		return nil, false
 	}
 	if h.uses++; h.uses%heldHalving == 0 {
-		for _, u := range h.words {
-			u.uses /= 2
+		for key, u := range h.words {
+			if u.uses /= 2; u.gone {
+				h.words[key] = u.as(u.word.with(nil), 0) // it may have them again
+			}
 		}
 		for _, seen := range []map[string]uint32{h.seen, h.seenBefore} { // or they would displace what is held
 			for key, n := range seen {
@@ -218,23 +229,25 @@ func (h *heldWords) made(key string) {
 // the caller may yet find that a query has other words that cannot be held, and the room of those that it dropped would
 // go to words that are worth less.
 func (h *heldWords) fits(size int64, worth float64) bool {
-	if h.size+size <= h.most() {
+	if h.size-h.foundSize+size <= h.most() {
 		return true
 	}
 	_, at := h.least()
 	return at*heldPatience < worth
 }
 
-// room makes room for something by dropping others that are worth less.
+// room makes room for something by dropping positions, and then others that are worth less.
 func (h *heldWords) room(size int64, worth float64) bool {
 	for h.size+size > h.most() {
+		if h.strip() {
+			continue
+		}
 		key, at := h.least()
 		if at >= worth {
 			return false
 		}
 		u := h.words[key]
-		h.size -= u.size
-		delete(h.words, key)
+		h.drop(key)
 		if h.seen != nil { // or it would come back for less than what it made room for
 			h.seen[key] = u.uses
 		}
@@ -361,29 +374,30 @@ func (x *execution) newHeldWord(p *part, n *node) (_ *heldWord, ok bool) {
 			docs += l.df()
 		}
 	}
-	h := &heldWord{starts: make([]uint32, 1, p.docs/sumDocs+2)}
-	docs = min(docs, uint64(p.docs))
-	h.places, h.codes = make([]uint16, 0, docs), make([]uint16, 0, docs)
+	h := &heldWord{heldDocs: newHeldDocs(p.docs), codes: make([]uint16, 0, min(docs, uint64(p.docs)))}
 	coder := tfCoder{}
 	s := sumsPool.Get().(*sums)
 	for s.lo = 0; s.lo < p.docs && !x.work.over; s.lo += sumDocs {
 		s.hi = s.lo + sumDocs - 1
 		it.weighForms(s, 0, len(it.forms))
+		s.own = s.touched
+		(&window{s.lo, s.own[:]}).alive(p.dead)
+		h.add(&s.own)
 		for at, some := range s.touched {
 			for s.touched[at] = 0; some != 0; some &= some - 1 {
 				i := at*64 + bits.TrailingZeros64(some)
-				if p.alive(s.lo + uint32(i)) {
-					h.places, h.codes = append(h.places, uint16(i)), append(h.codes, coder.code(s.tf[i]))
+				if s.own[at]&(some&-some) != 0 {
+					h.codes = append(h.codes, coder.code(s.tf[i]))
 				}
 				s.tf[i] = 0
 			}
 		}
-		h.starts = append(h.starts, uint32(len(h.places)))
 	}
 	if x.work.over {
 		return nil, false
 	}
 	sumsPool.Put(s)
+	h.clip()
 	if h.tfs = coder.tfs; len(h.tfs) > math.MaxUint16 {
 		return nil, true
 	}

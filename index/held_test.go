@@ -144,7 +144,7 @@ func TestHeldWords(t *testing.T) {
 				if u != nil {
 					t.Fatal("what is held is to be held")
 				}
-				h.hold(key, &heldWord{places: make([]uint16, docs), codes: make([]uint16, docs)})
+				h.hold(key, &heldWord{heldDocs: heldDocs{places: make([]uint16, docs)}, codes: make([]uint16, docs)})
 			}
 			if rapid.IntRange(0, 20).Draw(t, "trim") == 0 {
 				h.index.Store(most)
@@ -224,7 +224,7 @@ func TestHeldChunksApart(t *testing.T) {
 			h.chunk(kindPositions, 1, 0)
 		}
 		if _, hold := h.use("word", 4000); hold {
-			h.hold("word", &heldWord{places: make([]uint16, 1000), codes: make([]uint16, 1000)})
+			h.hold("word", &heldWord{heldDocs: heldDocs{places: make([]uint16, 1000)}, codes: make([]uint16, 1000)})
 		} else if round == 1 {
 			t.Error("a word is not held at its second use")
 		}
@@ -244,7 +244,7 @@ func TestHeldWorth(t *testing.T) {
 	h.index.Store(100_000)
 	use := func(key string, docs int) {
 		if _, hold := h.use(key, int64(4*docs)); hold {
-			h.hold(key, &heldWord{places: make([]uint16, docs), codes: make([]uint16, docs)})
+			h.hold(key, &heldWord{heldDocs: heldDocs{places: make([]uint16, docs)}, codes: make([]uint16, docs)})
 		}
 	}
 	for range 40 {

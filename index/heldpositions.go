@@ -4,6 +4,7 @@ package index
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -14,94 +15,133 @@ import (
 
 // heldPositions has where a held word occurs in each of its documents. It never changes.
 //
-//	document  = mask of fields | field, ascending, for each
+//	document  = 2 × bytes that follow | fields
+//	          = 2 × bytes that follow + 1 | positions in the body, if it has no other field
+//	fields    = mask of fields, 1 byte | field, ascending, for each
 //	field     = bytes of positions, unless it is the last | positions
 //	positions = the first one, then gaps
 //
-// All but the mask are uvarints.
+// All but the mask are uvarints. Example: a word at 3 and 5 in the body is 05 03 02.
 type heldPositions struct {
-	ends  []uint32 // of each document, in bytes
-	bytes []byte
+	docs   int
+	starts []uint32 // of each foundDocs documents, in bytes
+	bytes  []byte
 }
+
+// foundDocs is the number of documents that have a start: those before one of them are passed one by one.
+const foundDocs = 16
 
 const (
 	// heldFoundUses is the number of uses from which a held word gets its positions: one more than it is held for.
 	heldFoundUses = 3
 	// heldFoundLargest is the part of all bytes that the positions of a word may take. Few words of a text are so
-	// frequent that theirs take more, and those would leave no room for the others.
-	heldFoundLargest = 64
-	// heldFoundFree is the part of all bytes that is to stay free of positions: they take no room that words need,
-	// which save more time for fewer bytes. At 10^6 documents and 1,200 words in turn, half of which have room,
-	// positions in the place of words made two words that must occur slower by a seventh, two alternatives by a third.
-	heldFoundFree = 2
+	// frequent that theirs take more, and those would leave no room for the others. Positions take no room that words
+	// need, which save more time for fewer bytes: they give way to each word. At 10^6 documents and 1,200 words in
+	// turn, half of which have room, positions in the place of words made two words that must occur slower by a
+	// seventh, two alternatives by a third.
+	heldFoundLargest = 256
 	// heldFoundBytes is about what the positions take of a document.
-	heldFoundBytes = 8
+	heldFoundBytes = 6
 )
 
-func (f *heldPositions) size() int64 { return int64(4*cap(f.ends) + cap(f.bytes)) }
+func (f *heldPositions) size() int64 { return int64(4*cap(f.starts) + cap(f.bytes)) }
 
 // located reports whether the word has its positions.
-func (h *heldWord) located() bool { return h.found != nil && len(h.found.ends) == len(h.places) }
+func (h *heldWord) located() bool { return h.found != nil && h.found.docs == h.len() }
 
 // add adds the positions in the document that a word stands at. scratch is memory.
-func (f *heldPositions) add(it wordIter, scratch []byte) []byte {
+func (f *heldPositions) add(it wordIter, scratch *[2][]byte) {
+	if f.docs%foundDocs == 0 {
+		f.starts = append(f.starts, uint32(len(f.bytes)))
+	}
+	f.docs++
 	mask := it.has()
-	f.bytes = append(f.bytes, mask)
+	all := scratch[0][:0]
+	if mask != 1<<fieldBody {
+		all = append(all, mask)
+	}
 	for left := mask; left != 0; left &= left - 1 {
-		scratch = scratch[:0]
+		one := scratch[1][:0]
 		before := uint32(0)
 		for _, at := range it.occurrences(bits.TrailingZeros8(left)) {
-			scratch = binary.AppendUvarint(scratch, uint64(at-before))
+			one = binary.AppendUvarint(one, uint64(at-before))
 			before = at
 		}
 		if left&(left-1) != 0 {
-			f.bytes = binary.AppendUvarint(f.bytes, uint64(len(scratch)))
+			all = binary.AppendUvarint(all, uint64(len(one)))
 		}
-		f.bytes = append(f.bytes, scratch...)
+		all = append(all, one...)
+		scratch[1] = one
 	}
-	f.ends = append(f.ends, uint32(len(f.bytes)))
-	return scratch
+	scratch[0] = all
+	head := uint64(len(all)) << 1
+	if mask == 1<<fieldBody {
+		head++
+	}
+	f.bytes = append(binary.AppendUvarint(f.bytes, head), all...)
 }
 
-// of returns the fields of a word's i-th document, and what follows the mask.
-func (f *heldPositions) of(i uint32) (mask uint8, b []byte) {
-	from := uint32(0)
-	if i > 0 {
-		from = f.ends[i-1]
+// of returns the fields of a word's document by its number, and what follows the mask.
+func (f *heldPositions) of(number uint32) (mask uint8, b []byte) {
+	b = f.bytes[f.starts[number/foundDocs]:]
+	for skip := number % foundDocs; ; skip-- {
+		head, n := uint64(b[0]), 1
+		if head >= 0x80 {
+			head, n = binary.Uvarint(b)
+		}
+		behind := n + int(head>>1)
+		switch {
+		case skip > 0:
+			b = b[behind:]
+		case head&1 != 0:
+			return 1 << fieldBody, b[n:behind]
+		default:
+			return b[n], b[n+1 : behind]
+		}
 	}
-	b = f.bytes[from:f.ends[i]]
-	return b[0], b[1:]
 }
 
-// appendIn appends the positions in a field of a word's i-th document.
-func (f *heldPositions) appendIn(dst []uint32, i uint32, field int) []uint32 {
-	mask, b := f.of(i)
+// foundIn returns the positions in a field of a document, of which mask and b are what of returned.
+func foundIn(mask uint8, b []byte, field int) []byte {
 	if mask>>field&1 == 0 {
-		return dst
+		return nil
 	}
 	for ; mask&(mask-1) != 0; mask &= mask - 1 {
 		size, n := binary.Uvarint(b)
 		b = b[n:]
 		if bits.TrailingZeros8(mask) == field {
-			b = b[:size]
-			break
+			return b[:size]
 		}
 		b = b[size:]
 	}
+	return b
+}
+
+// appendIn appends the positions in a field of a word's document by its number.
+func (f *heldPositions) appendIn(dst []uint32, number uint32, field int) []uint32 {
+	mask, b := f.of(number)
+	return appendFound(dst, foundIn(mask, b, field))
+}
+
+// appendFound appends the positions that b has.
+func appendFound(dst []uint32, b []byte) []uint32 {
 	for at := uint32(0); len(b) > 0; {
-		gap := uint32(b[0])
-		if b = b[1:]; gap >= 0x80 {
-			gap &= 0x7f
-			for shift, more := 7, true; more; shift += 7 {
-				gap |= uint32(b[0]&0x7f) << shift
-				more = b[0] >= 0x80
-				b = b[1:]
-			}
-		}
+		var gap uint32
+		gap, b = nextGap(b)
 		at += gap
 		dst = append(dst, at)
 	}
 	return dst
+}
+
+// nextGap reads a gap that b begins with.
+func nextGap(b []byte) (gap uint32, rest []byte) {
+	gap = uint32(b[0])
+	if gap < 0x80 {
+		return gap, b[1:]
+	}
+	long, n := binary.Uvarint(b)
+	return uint32(long), b[n:]
 }
 
 // find returns a held word with its positions, nil if they are not held. Then it reports whether the caller is to read
@@ -116,17 +156,38 @@ func (h *heldWords) find(key string) (w *heldWord, read bool) {
 	case u.word.located():
 		return u.word, false
 	}
-	if u.word.found != nil || u.uses < heldFoundUses || h.begun[key] || !h.fit(int64(len(u.word.places))) {
+	if u.word.found != nil || u.uses < heldFoundUses || h.begun[key] || !h.fit(int64(u.word.len())) {
 		return nil, false
 	}
 	h.begin(key)
 	return u.word, true
 }
 
-// fit reports whether there is room for the positions in so many documents.
+// fit reports whether there is free room for the positions in so many documents.
 func (h *heldWords) fit(docs int64) bool {
 	size := heldFoundBytes * docs
-	return size <= h.most()/heldFoundLargest && h.size+size <= h.most()/heldFoundFree
+	return size <= h.most()/heldFoundLargest && h.size+size <= h.most()
+}
+
+// strip drops the positions of a word, and reports whether there were any. The word has none until uses are halved, or
+// it would have them again before the room is taken.
+func (h *heldWords) strip() bool {
+	for key := range h.located {
+		u := h.words[key]
+		bare := u.as(u.word.with(&heldPositions{}), 0)
+		bare.gone = true
+		h.words[key] = bare
+		h.size -= u.found
+		h.foundSize -= u.found
+		delete(h.located, key)
+		return true
+	}
+	return false
+}
+
+// with returns the word with other positions, or none.
+func (h *heldWord) with(found *heldPositions) *heldWord {
+	return &heldWord{heldDocs: h.heldDocs, codes: h.codes, most: h.most, tfs: h.tfs, found: found}
 }
 
 // mayFind reports whether a word in about so many documents has its positions, or might get them.
@@ -149,12 +210,21 @@ func (h *heldWords) found(key string, w *heldWord) {
 	if u == nil || u.word == nil {
 		return
 	}
-	if w == nil || h.size+w.found.size() > h.most()/heldFoundFree && w.located() {
+	switch {
+	case w != nil && !w.located(): // they are too large
+		h.words[key] = u.as(w, 0)
+	case w == nil || h.size+w.found.size() > h.most():
 		u.uses = 0
-		return
+	default:
+		size := w.found.size()
+		h.words[key] = u.as(w, size)
+		h.size += size
+		h.foundSize += size
+		if h.located == nil {
+			h.located = map[string]bool{}
+		}
+		h.located[key] = true
 	}
-	h.words[key] = &heldUse{word: w, uses: u.uses, size: u.size + w.found.size()}
-	h.size += w.found.size()
 }
 
 // located returns the held word of a node with its positions, which it reads if they are to be held; nil if they are
@@ -180,19 +250,18 @@ func (x *execution) located(p *part, n *node) *heldWord {
 // much of the search's time.
 func (x *execution) locate(p *part, n *node, of *heldWord, most int64) *heldWord {
 	defer x.making()()
-	w := &heldWord{
-		starts: of.starts, places: of.places, codes: of.codes, most: of.most, tfs: of.tfs, found: &heldPositions{},
+	w := of.with(&heldPositions{})
+	it, scratch := x.openWord(p, n), [2][]byte{}
+	f := &heldPositions{
+		starts: make([]uint32, 0, (w.len()+foundDocs-1)/foundDocs), bytes: make([]byte, 0, heldFoundBytes/2*w.len()),
 	}
-	it, ends, scratch := x.openWord(p, n), make([]uint32, 0, len(w.places)), []byte(nil)
-	f := &heldPositions{ends: ends, bytes: make([]byte, 0, heldFoundBytes/2*len(w.places))}
-	for window := range len(w.starts) - 1 {
-		from, to := w.in(window)
-		for _, place := range w.places[from:to] {
-			doc := uint32(window)*sumDocs + uint32(place)
+	for number, n := uint32(0), 0; n < w.windows(); n++ {
+		for window := w.window(n); number < window.to; number++ {
+			doc := uint32(n)*sumDocs + window.place(number)
 			if it == nil || it.seek(doc) != doc {
 				return nil
 			}
-			if scratch = f.add(it, scratch); f.size() > most {
+			if f.add(it, &scratch); f.size() > most {
 				return w
 			}
 		}
@@ -237,20 +306,20 @@ func (x *execution) openWord(p *part, n *node) wordIter {
 
 // heldLocator walks a held word that has its positions.
 type heldLocator struct {
-	word *heldWord
-	i    uint32   // of the document in the word's
-	pos  []uint32 // scratch
+	word   *heldWord
+	number uint32   // of the document in the word's
+	pos    []uint32 // scratch
 }
 
 func (l *heldLocator) seek(doc uint32) uint32 {
-	for window := int(doc / sumDocs); window < len(l.word.starts)-1; window++ {
-		first := uint32(window) * sumDocs
-		from, to := l.word.in(window)
-		from = max(from, min(l.i, to))
-		n, _ := slices.BinarySearch(l.word.places[from:to], uint16(max(doc, first)-first))
-		if l.i = from + uint32(n); l.i < to {
-			return first + uint32(l.word.places[l.i])
+	place := doc % sumDocs
+	for n := int(doc / sumDocs); n < l.word.windows(); n++ {
+		w := l.word.window(n)
+		if number, at, ok := w.seek(place); ok {
+			l.number = number
+			return uint32(n)*sumDocs + at
 		}
+		place = 0
 	}
 	return end
 }
@@ -258,28 +327,32 @@ func (l *heldLocator) seek(doc uint32) uint32 {
 func (*heldLocator) matches() bool { return true }
 
 func (l *heldLocator) has() uint8 {
-	mask, _ := l.word.found.of(l.i)
+	mask, _ := l.word.found.of(l.number)
 	return mask
 }
 
 func (l *heldLocator) occurrences(field int) []uint32 {
-	l.pos = l.word.found.appendIn(l.pos[:0], l.i, field)
+	l.pos = l.word.found.appendIn(l.pos[:0], l.number, field)
 	return l.pos
 }
 
 // heldPhrase leaves the documents that have held words in a row.
 type heldPhrase struct {
-	words []*heldWord
-	at    []int      // place of each in the phrase
-	i     []uint32   // document of each in the words'
-	pos   [][]uint32 // memory
-	rest  [][]uint32 // of pos
-	read  int        // positions that are not paid for yet
+	words   []*heldWord
+	at      []int      // place of each in the phrase
+	numbers [][]uint32 // of the documents that are looked at, in each word's
+	mask    []uint8    // fields of each word in the current document
+	found   [][]byte   // and what follows the mask
+	pos     [][]uint32 // memory
+	rest    [][]uint32 // of pos
+	read    int        // bytes of positions that are not paid for yet
 }
 
 func newHeldPhrase(words []heldPart, at []int) *heldPhrase {
-	p := &heldPhrase{at: at, i: make([]uint32, len(words)), pos: make([][]uint32, len(words))}
-	p.rest = make([][]uint32, len(words))
+	p := &heldPhrase{
+		at: at, numbers: make([][]uint32, len(words)), mask: make([]uint8, len(words)), found: make([][]byte, len(words)),
+		pos: make([][]uint32, len(words)), rest: make([][]uint32, len(words)),
+	}
 	for _, w := range words {
 		p.words = append(p.words, w.heldWord)
 	}
@@ -288,57 +361,69 @@ func newHeldPhrase(words []heldPart, at []int) *heldPhrase {
 
 // keep leaves the bits of those documents of a window that have the phrase. All of them have all words. When the search
 // is to end, no others stay.
-func (p *heldPhrase) keep(window int, s *sums, work *budget) {
-	for k, w := range p.words {
-		p.i[k], _ = w.in(window)
+func (p *heldPhrase) keep(n int, s *sums, work *budget) {
+	some := 0
+	for _, b := range s.bits {
+		some += bits.OnesCount64(b)
 	}
-	for at, some := range &s.bits {
-		kept := uint64(0)
-		for ; some != 0; some &= some - 1 {
-			if !work.spend(1 + p.read/positionsUnit) {
-				s.bits[at] = kept
-				clear(s.bits[at+1:])
-				return
-			}
-			p.read = 0
-			place, fields := uint16(at*64+bits.TrailingZeros64(some)), uint8(1<<fieldCount-1)
-			for k, w := range p.words {
-				_, to := w.in(window)
-				p.i[k] = gallop(w.places[:to], p.i[k], place)
-				mask, _ := w.found.of(p.i[k])
-				fields &= mask
-			}
-			for ; fields != 0; fields &= fields - 1 {
-				if p.in(bits.TrailingZeros8(fields)) {
-					kept |= some & -some
-					break
-				}
+	for k, word := range p.words {
+		w := word.window(n)
+		w.find(&s.bits, some, &s.found)
+		p.numbers[k] = append(p.numbers[k][:0], s.found.number[:some]...)
+	}
+	clear(s.bits[:])
+	for j, place := range s.found.place[:some] {
+		if !work.spend(1 + p.read/positionsUnit) {
+			return
+		}
+		p.read = 0
+		fields := uint8(1<<fieldCount - 1)
+		for k, word := range p.words {
+			p.mask[k], p.found[k] = word.found.of(p.numbers[k][j])
+			fields &= p.mask[k]
+			p.read += len(p.found[k])
+		}
+		for ; fields != 0; fields &= fields - 1 {
+			if p.in(bits.TrailingZeros8(fields)) {
+				s.bits.set(uint32(place))
+				break
 			}
 		}
-		s.bits[at] = kept
 	}
 }
 
 // in reports whether a field of the current document has the phrase.
 func (p *heldPhrase) in(field int) bool {
-	for k, w := range p.words {
-		p.pos[k] = w.found.appendIn(p.pos[k][:0], p.i[k], field)
+	if len(p.words) == 2 {
+		a, b := foundIn(p.mask[0], p.found[0], field), foundIn(p.mask[1], p.found[1], field)
+		return foundAt(a, b, int64(p.at[1]-p.at[0]))
+	}
+	for k := range p.words {
+		p.pos[k] = appendFound(p.pos[k][:0], foundIn(p.mask[k], p.found[k], field))
 		p.rest[k] = p.pos[k]
-		p.read += len(p.pos[k])
 	}
 	return inRow(p.rest, p.at)
 }
 
-// gallop returns where a place is among ascending ones. It is there, and not before the i-th.
-func gallop(places []uint16, i uint32, place uint16) uint32 {
-	step := uint32(1)
-	for int(i+step) < len(places) && places[i+step] <= place {
-		i += step
-		step *= 2
+// foundAt reports whether a has a position that b has, so far behind.
+func foundAt(a, b []byte, behind int64) bool {
+	first, second := int64(0), int64(math.MinInt64) // b has not begun
+	for len(a) > 0 {
+		var gap uint32
+		gap, a = nextGap(a)
+		first += int64(gap)
+		for second < first+behind {
+			if len(b) == 0 {
+				return false
+			}
+			gap, b = nextGap(b)
+			second = max(second, 0) + int64(gap)
+		}
+		if second == first+behind {
+			return true
+		}
 	}
-	rest := places[i:min(int(i+step), len(places))]
-	n, _ := slices.BinarySearch(rest, place)
-	return i + uint32(n)
+	return false
 }
 
 // inRow reports whether words are at their places from some position on. It shortens the lists of positions.

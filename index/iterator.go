@@ -122,7 +122,8 @@ type sums struct {
 	tf      [sumDocs]float64
 	touched sumBits
 
-	any, several, own sumBits // scratch of heldFew
+	any, several, own sumBits   // scratch of heldFew
+	found             heldFound // scratch of held words
 }
 
 // sumBits has a bit for each document of sums.

@@ -38,6 +38,9 @@ type queryWord struct {
 	idf float64
 }
 
+// isWord reports whether a node is a word.
+func (n *node) isWord() bool { return n.kind == nodeTerm || n.kind == nodeAny }
+
 // words collects the words below n that score, each once and in any field.
 func (x *execution) words(n *node, into []queryWord) []queryWord {
 	switch n.kind {
@@ -71,6 +74,7 @@ func (x *execution) rerank(root *node, best []candidate) {
 	}
 	slices.SortStableFunc(words, func(a, b queryWord) int { return cmp.Compare(b.idf, a.idf) })
 	s := newSecondPhase(x, words[:min(len(words), rerankWords)], best)
+	s.require(root)
 	if x.on() || x.exhaustive || x.wanted >= len(best) {
 		s.look(0, len(best), 0)
 	} else {
@@ -121,6 +125,7 @@ type secondPhase struct {
 	hopes []hope   // of those for which expect was called
 	most  hope     // of any candidate
 
+	sure []bool        // words that each candidate has: the query requires them
 	keys []string      // of held words
 	held [][]*heldWord // by part and word; nil for a word that ranking did not walk as a held one
 }
@@ -137,7 +142,7 @@ type ranked struct {
 func newSecondPhase(x *execution, words []queryWord, best []candidate) *secondPhase {
 	s := &secondPhase{
 		x: x, words: words, best: best, all: make([]ranked, len(best)), hopes: make([]hope, len(best)),
-		keys: make([]string, len(words)), held: make([][]*heldWord, len(x.parts)),
+		sure: make([]bool, len(words)), keys: make([]string, len(words)), held: make([][]*heldWord, len(x.parts)),
 	}
 	for i := range best {
 		s.all[i] = ranked{base: best[i].base, score: best[i].score}
@@ -153,6 +158,19 @@ func newSecondPhase(x *execution, words []queryWord, best []candidate) *secondPh
 		s.most.most *= 1 + languageGain
 	}
 	return s
+}
+
+// require notes the words that a query requires.
+func (s *secondPhase) require(root *node) {
+	required := root.must
+	if root.kind == nodePhrase {
+		required = root.children
+	}
+	for _, n := range required {
+		for w := range s.words {
+			s.sure[w] = s.sure[w] || n.isWord() && sameForms(s.words[w].n, n)
+		}
+	}
 }
 
 // coverage is what a document gains by its words.
@@ -185,7 +203,10 @@ func (s *secondPhase) expect(from, to int) {
 		least, most, near, count := 0.0, 0.0, 0.0, 0
 		for w, h := range s.heldIn(p) {
 			idf := s.words[w].idf
-			if h != nil {
+			switch {
+			case s.sure[w]:
+				least += idf
+			case h != nil:
 				if !h.has(doc) {
 					continue
 				}
@@ -250,7 +271,7 @@ func (s *secondPhase) lookIn(p *part, order []int) {
 		doc, covered := s.best[i].doc, 0.0
 		there = there[:0]
 		for w := range s.words {
-			if held[w] != nil && held[w].has(doc) || held[w] == nil && seek(w, doc) {
+			if s.sure[w] || held[w] != nil && held[w].has(doc) || held[w] == nil && seek(w, doc) {
 				covered += s.words[w].idf
 				there = append(there, w)
 			}

@@ -44,11 +44,15 @@ type seineEngine struct {
 	index *index.Index
 }
 
+// heldBytes is what seine may hold of words that queries use again: as much as `seine serve --memory 2GB` does. The
+// others map their files, and the page cache holds all of them.
+const heldBytes = 256 << 20
+
 func (e *seineEngine) open(dir string) (err error) {
 	if e.store, err = storage.Open(dir, storage.Options{}); err != nil {
 		return err
 	}
-	if e.index, err = index.Open(e.store, index.Options{}); err != nil {
+	if e.index, err = index.Open(e.store, index.Options{HeldBytes: heldBytes}); err != nil {
 		return errors.Join(err, e.store.Close())
 	}
 	return nil
