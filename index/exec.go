@@ -178,7 +178,7 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		x.rankByValue(p, root)
 		return true
 	}
-	r := ranker{part: p, top: &x.top, work: x.work, exhaustive: x.exhaustive}
+	r := ranker{part: p, top: &x.top, work: x.work, exhaustive: x.exhaustive, enough: x.enough - min(x.total, x.enough)}
 	if x.rankHeld(&r, p, root) {
 		return true
 	}
@@ -220,12 +220,12 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		r.disjunction([]iterator{it}, nil, nil)
 		return false
 	case *phraseIter:
-		if it.meet != nil && it.slop == 0 && x.enough == math.MaxUint64 {
+		if it.meet != nil && it.slop == 0 {
 			x.total += x.rankPhrase(&r, root, it)
 			return true
 		}
 	case *boolIter:
-		if it.words() != nil && it.meet != nil && x.enough == math.MaxUint64 {
+		if it.words() != nil && it.meet != nil {
 			x.total += x.rankAllOf(&r, root, it)
 			return true
 		}
@@ -234,8 +234,7 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		r.walk(it, 0, 0)
 		return false
 	}
-	enough := x.enough - min(x.total, x.enough)
-	x.total += r.walk(it, 0, enough)
+	x.total += r.walk(it, 0, r.enough)
 	return true
 }
 

@@ -228,11 +228,11 @@ func (r *ranker) heldAll(
 	if must[0].len() == 0 {
 		return 0
 	}
-	words := slices.Concat(must, should)
-	for i := range words {
-		words[i].tabulate()
+	for _, list := range [][]heldPart{must, should} {
+		for i := range list {
+			list[i].tabulate()
+		}
 	}
-	must, should = words[:len(must)], words[len(must):]
 	s := sumsPool.Get().(*sums)
 	defer r.putSums(s)
 	for n := range windows {
@@ -246,6 +246,9 @@ func (r *ranker) heldAll(
 			return count
 		}
 		need := r.need()
+		if count >= r.enough && most+more < need {
+			continue
+		}
 		s.lo = uint32(n) * sumDocs
 		rarest.mark(&s.bits)
 		for i := range must[1:] {
@@ -257,18 +260,37 @@ func (r *ranker) heldAll(
 		left := r.heldLeft(s.lo, &s.bits, not)
 		count += left
 		if left > 0 && most+more >= need {
-			held, some := most+more, int(left)
-			for i := 0; i < len(words) && some > 0; i++ {
-				words[i].addSome(s, some)
-				if held -= words[i].reach; held < need {
-					some = s.leave(need - held)
-				}
-			}
-			r.offerHeld(s, need, false)
+			r.offerMust(must, should, s, int(left), most+more, need)
 		}
 		clear(s.bits[:])
 	}
 	return count
+}
+
+// offerMust offers the documents of a window whose bits are set, as many as some, which have all of must, and leaves no
+// score. most bounds their scores.
+func (r *ranker) offerMust(must, should []heldPart, s *sums, some int, most, need points) {
+	last := &must[len(must)-1]
+	for _, list := range [][]heldPart{must[:len(must)-1], should} {
+		for i := range list {
+			list[i].addSome(s, some)
+			if most -= list[i].reach; most < need {
+				if some = s.leave(need - most); some == 0 {
+					return
+				}
+			}
+		}
+	}
+	n := last.now.find(&s.bits, some, &s.found)
+	numbers := s.found.number[:n]
+	for j, place := range s.found.place[:n] {
+		i := place & (sumDocs - 1)
+		p := s.score[i] + last.points[last.codes[numbers[j]]]
+		if s.score[i] = 0; p >= need {
+			r.top.offer(s.lo+uint32(i), p)
+			need = r.need()
+		}
+	}
 }
 
 // addSome adds the word's points to those documents of the window that heldBounds saw last whose bits are set, as many

@@ -35,6 +35,7 @@ func (r *ranker) heldAny(words []heldPart, others, not []iterator, windows iter.
 		}
 		need := r.need()
 		switch {
+		case most < need && count >= r.enough:
 		case most < need:
 			clear(s.any[:])
 			for i := range words {

@@ -4,6 +4,7 @@ package index
 
 import (
 	"fmt"
+	"math"
 	"sync/atomic"
 	"testing"
 
@@ -116,9 +117,10 @@ func TestHeldAny(t *testing.T) {
 		w.hold(rapid.SampledFrom([]int64{50_000, 1 << 20}).Draw(t, "bytes held"))
 		for range 2 { // they are held from the second search on
 			x = w.execution(k)
+			x.enough = rapid.SampledFrom([]uint64{1, 500, math.MaxUint64}).Draw(t, "enough")
 			sameCandidates(t, x.run(root), want)
-			if x.total != total {
-				t.Fatalf("%d matches, want %d", x.total, total)
+			if x.total > total || x.total < min(total, x.enough) {
+				t.Fatalf("%d matches of %d, %d are enough", x.total, total, x.enough)
 			}
 		}
 	})

@@ -29,7 +29,7 @@ type heldPositions struct {
 }
 
 // foundDocs is the number of documents that have a start: those before one of them are passed one by one.
-const foundDocs = 16
+const foundDocs = 8
 
 const (
 	// heldFoundUses is the number of uses from which a held word gets its positions: one more than it is held for.
@@ -115,12 +115,6 @@ func foundIn(mask uint8, b []byte, field int) []byte {
 		b = b[size:]
 	}
 	return b
-}
-
-// appendIn appends the positions in a field of a word's document by its number.
-func (f *heldPositions) appendIn(dst []uint32, number uint32, field int) []uint32 {
-	mask, b := f.of(number)
-	return appendFound(dst, foundIn(mask, b, field))
 }
 
 // appendFound appends the positions that b has.
@@ -307,7 +301,10 @@ func (x *execution) openWord(p *part, n *node) wordIter {
 // heldLocator walks a held word that has its positions.
 type heldLocator struct {
 	word   *heldWord
-	number uint32   // of the document in the word's
+	number uint32 // of the document in the word's
+	read   bool   // mask and found are its
+	mask   uint8
+	found  []byte
 	pos    []uint32 // scratch
 }
 
@@ -316,6 +313,7 @@ func (l *heldLocator) seek(doc uint32) uint32 {
 	for n := int(doc / sumDocs); n < l.word.windows(); n++ {
 		w := l.word.window(n)
 		if number, at, ok := w.seek(place); ok {
+			l.read = l.read && l.number == number
 			l.number = number
 			return uint32(n)*sumDocs + at
 		}
@@ -327,12 +325,15 @@ func (l *heldLocator) seek(doc uint32) uint32 {
 func (*heldLocator) matches() bool { return true }
 
 func (l *heldLocator) has() uint8 {
-	mask, _ := l.word.found.of(l.number)
-	return mask
+	if !l.read {
+		l.mask, l.found = l.word.found.of(l.number)
+		l.read = true
+	}
+	return l.mask
 }
 
 func (l *heldLocator) occurrences(field int) []uint32 {
-	l.pos = l.word.found.appendIn(l.pos[:0], l.number, field)
+	l.pos = appendFound(l.pos[:0], foundIn(l.has(), l.found, field))
 	return l.pos
 }
 
@@ -359,6 +360,10 @@ func newHeldPhrase(words []heldPart, at []int) *heldPhrase {
 	return p
 }
 
+// phraseUnit is how many documents are looked at for a phrase between two looks at the budget: as much work as a block
+// that is decoded, beside their positions.
+const phraseUnit = 16
+
 // keep leaves the bits of those documents of a window that have the phrase. All of them have all words. When the search
 // is to end, no others stay.
 func (p *heldPhrase) keep(n int, s *sums, work *budget) {
@@ -373,36 +378,53 @@ func (p *heldPhrase) keep(n int, s *sums, work *budget) {
 	}
 	clear(s.bits[:])
 	for j, place := range s.found.place[:some] {
-		if !work.spend(1 + p.read/positionsUnit) {
-			return
-		}
-		p.read = 0
-		fields := uint8(1<<fieldCount - 1)
-		for k, word := range p.words {
-			p.mask[k], p.found[k] = word.found.of(p.numbers[k][j])
-			fields &= p.mask[k]
-			p.read += len(p.found[k])
-		}
-		for ; fields != 0; fields &= fields - 1 {
-			if p.in(bits.TrailingZeros8(fields)) {
-				s.bits.set(uint32(place))
-				break
+		if j%phraseUnit == 0 {
+			if !work.spend(1 + p.read/positionsUnit) {
+				return
 			}
+			p.read = 0
+		}
+		if p.has(j) {
+			s.bits.set(uint32(place))
 		}
 	}
 }
 
-// in reports whether a field of the current document has the phrase.
-func (p *heldPhrase) in(field int) bool {
+// has reports whether the j-th of the documents that are looked at has the phrase.
+func (p *heldPhrase) has(j int) bool {
 	if len(p.words) == 2 {
-		a, b := foundIn(p.mask[0], p.found[0], field), foundIn(p.mask[1], p.found[1], field)
-		return foundAt(a, b, int64(p.at[1]-p.at[0]))
+		return p.pair(j)
 	}
-	for k := range p.words {
-		p.pos[k] = appendFound(p.pos[k][:0], foundIn(p.mask[k], p.found[k], field))
-		p.rest[k] = p.pos[k]
+	fields := uint8(1<<fieldCount - 1)
+	for k, word := range p.words {
+		p.mask[k], p.found[k] = word.found.of(p.numbers[k][j])
+		fields &= p.mask[k]
+		p.read += len(p.found[k])
 	}
-	return inRow(p.rest, p.at)
+	for ; fields != 0; fields &= fields - 1 {
+		for k := range p.words {
+			p.pos[k] = appendFound(p.pos[k][:0], foundIn(p.mask[k], p.found[k], bits.TrailingZeros8(fields)))
+			p.rest[k] = p.pos[k]
+		}
+		if inRow(p.rest, p.at) {
+			return true
+		}
+	}
+	return false
+}
+
+// pair is has of two words: most phrases have no more.
+func (p *heldPhrase) pair(j int) bool {
+	first, a := p.words[0].found.of(p.numbers[0][j])
+	second, b := p.words[1].found.of(p.numbers[1][j])
+	p.read += len(a) + len(b)
+	for fields := first & second; fields != 0; fields &= fields - 1 {
+		f := bits.TrailingZeros8(fields)
+		if foundAt(foundIn(first, a, f), foundIn(second, b, f), int64(p.at[1]-p.at[0])) {
+			return true
+		}
+	}
+	return false
 }
 
 // foundAt reports whether a has a position that b has, so far behind.

@@ -98,11 +98,12 @@ func TestHeldPositionsFar(t *testing.T) {
 			f.add(&docs[len(docs)-1], &scratch)
 		}
 		for i := range docs {
-			if mask, _ := f.of(uint32(i)); mask != docs[i].has() {
+			mask, b := f.of(uint32(i))
+			if mask != docs[i].has() {
 				t.Fatalf("document %d: fields %b, want %b", i, mask, docs[i].has())
 			}
 			for field, want := range docs[i].at {
-				if got := f.appendIn(nil, uint32(i), field); !slices.Equal(got, want) {
+				if got := appendFound(nil, foundIn(mask, b, field)); !slices.Equal(got, want) {
 					t.Fatalf("document %d, field %d: %v, want %v", i, field, got, want)
 				}
 			}

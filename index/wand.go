@@ -18,6 +18,8 @@ type ranker struct {
 	work *budget
 	// exhaustive turns pruning off: every match is scored. For tests, whose results must be the same.
 	exhaustive bool
+	// enough is the count from which on matches that cannot be among the best need not be counted.
+	enough uint64
 }
 
 // need is what a document must score, 0 without pruning.

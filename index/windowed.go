@@ -68,7 +68,7 @@ func (x *execution) inWindows(
 		all[i] = w
 		running.Go(func() {
 			w.top.begin(r.part)
-			own := ranker{part: r.part, top: &w.top, work: w.work, exhaustive: r.exhaustive}
+			own := ranker{part: r.part, top: &w.top, work: w.work, exhaustive: r.exhaustive, enough: r.enough}
 			w.total = fn(w, &own, take)
 		})
 	}
