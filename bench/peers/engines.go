@@ -44,8 +44,8 @@ type seineEngine struct {
 	index *index.Index
 }
 
-// heldBytes is what seine may hold of words that queries use again: as much as `seine serve --memory 2GB` does. The
-// others map their files, and the page cache holds all of them.
+// heldBytes is what seine may hold of words that queries use again: about as much as `seine serve --memory 2GB` does.
+// tantivy, Lucene and bleve map their files, and the page cache holds these whole.
 const heldBytes = 256 << 20
 
 func (e *seineEngine) open(dir string) (err error) {
