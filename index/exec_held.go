@@ -55,7 +55,7 @@ func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words [
 		words[i].gain = newGain(&x.all, df, boost*n.factor())
 		keys[i] = n.heldKey()
 		var u *heldUse
-		if u, holds[i] = p.held.use(keys[i], 4*x.docsOf(p, n)); u != nil {
+		if u, holds[i] = p.held.use(keys[i], heldSize(x.docsOf(p, n), int64(p.docs))); u != nil {
 			words[i].heldWord = u.word
 		}
 		holds[i] = holds[i] && p.held.making(keys[i])

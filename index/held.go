@@ -17,7 +17,8 @@ import (
 // one list in place of five, and neither decodes it nor looks it up in the store. That caches of posting lists answer
 // most queries of a search engine with little memory, because few words make most of its queries, and that how often a
 // word is used is the better rule of what to keep than when, is from Baeza-Yates, Gionis, Junqueira, Murdock,
-// Plachouras and Silvestri, "The impact of caching on search engines" (SIGIR 2007). It takes 4 bytes a document.
+// Plachouras and Silvestri, "The impact of caching on search engines" (SIGIR 2007). A document takes 4 bytes, one of a
+// frequent word little more than 2.
 
 // heldWord has the documents of a part in which any form of a word occurs and that are not deleted, and their weighted
 // frequencies, in which the forms are added up. It never changes, but for the table.

@@ -40,6 +40,9 @@ func newHeldDocs(docs uint32) heldDocs {
 	return heldDocs{starts: make([]uint32, 1, n+1), at: make([]uint32, 0, n)}
 }
 
+// heldSize returns about what some of a part's documents take as a held word, with their codes.
+func heldSize(some, docs int64) int64 { return 2*some + min(2*some, docs/8) }
+
 // clip gives back the memory of documents that did not come.
 func (d *heldDocs) clip() { d.places, d.bits = slices.Clone(d.places), slices.Clone(d.bits) }
 
