@@ -279,3 +279,79 @@ func TestHeldWorth(t *testing.T) {
 		t.Error("a word that is used often is not held")
 	}
 }
+
+// TestHeldPositionsGiveWay: positions take free room only, words take theirs, and they may come back when uses are
+// halved.
+func TestHeldPositionsGiveWay(t *testing.T) {
+	h := &heldWords{index: new(atomic.Int64), part: 1}
+	h.index.Store(1 << 20)
+	word := func(docs int) *heldWord {
+		return &heldWord{heldDocs: heldDocs{starts: []uint32{0, uint32(docs)}, places: make([]uint16, docs)}}
+	}
+	use := func(key string, docs int) {
+		if _, hold := h.use(key, int64(2*docs)); hold {
+			h.hold(key, word(docs))
+		}
+	}
+	find := func(key string) (read bool) {
+		w, read := h.find(key)
+		if read {
+			h.found(key, w.with(&heldPositions{docs: w.len(), bytes: make([]byte, 3*w.len())}))
+		}
+		return read
+	}
+	sum := func() (found int64) {
+		for key, u := range h.words {
+			if (u.found > 0) != h.located[key] || (u.found > 0) != u.word.located() {
+				t.Fatalf("%s has %d bytes of positions", key, u.found)
+			}
+			found += u.found
+		}
+		return found
+	}
+	for range 3 {
+		for i := range 400 {
+			use(fmt.Sprint("first", i), 600)
+		}
+	}
+	for i := range 400 {
+		find(fmt.Sprint("first", i))
+	}
+	words := len(h.words)
+	if got := sum(); got == 0 || got != h.foundSize || h.size > h.most() {
+		t.Fatalf("%d bytes of positions, counted as %d, in %d bytes", got, h.foundSize, h.size)
+	}
+	for range 3 {
+		for i := range 200 {
+			use(fmt.Sprint("second", i), 600)
+		}
+	}
+	if got := sum(); got != h.foundSize || len(h.words) < words+200 || h.size > h.most() {
+		t.Fatalf("%d words in place of %d, and %d bytes of positions, counted as %d", len(h.words), words, got,
+			h.foundSize)
+	}
+	gone := ""
+	for key, u := range h.words {
+		if u.gone {
+			gone = key
+		}
+	}
+	if gone == "" || find(gone) {
+		t.Fatalf("%q has its positions again at once", gone)
+	}
+	for range heldHalving {
+		use(gone, 600)
+	}
+	for key := range h.words {
+		if key[0] == 's' {
+			h.drop(key)
+		}
+	}
+	if !find(gone) {
+		t.Error("it never has its positions again")
+	}
+	h.index.Store(1 << 16)
+	if h.trim(); sum() != h.foundSize || h.size > h.most() {
+		t.Errorf("%d bytes are held of %d", h.size, h.most())
+	}
+}
