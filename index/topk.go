@@ -173,6 +173,10 @@ func (t *topK) take(c *candidate) {
 // put takes a candidate, in place of the worst if there are k.
 func (t *topK) put(c *candidate) {
 	if len(t.best) < t.k {
+		if t.best == nil {
+			n := min(t.k, rerankDocs)
+			t.best, t.heap = make([]candidate, 0, n), make([]int32, 0, n)
+		}
 		t.heap = append(t.heap, int32(len(t.best)))
 		t.best = append(t.best, *c)
 		t.up()
@@ -254,10 +258,14 @@ func (t *topK) sorted() []candidate {
 		return t.best
 	}
 	slices.SortFunc(t.heap, func(a, b int32) int { return t.rank(&t.best[a], &t.best[b]) })
-	best := make([]candidate, len(t.best))
-	for i, at := range t.heap {
-		best[i] = t.best[at]
+	for i := range t.heap { // each cycle of places is moved round
+		first, at := t.best[i], i
+		for from := int(t.heap[at]); from != i; at, from = from, int(t.heap[from]) {
+			t.best[at] = t.best[from]
+			t.heap[at] = int32(at)
+		}
+		t.best[at], t.heap[at] = first, int32(at)
 	}
-	t.best, t.heap = best, nil
+	t.heap = nil
 	return t.best
 }
