@@ -259,19 +259,58 @@ func (r *ranker) heldAll(
 		}
 		left := r.heldLeft(s.lo, &s.bits, not)
 		count += left
-		if left > 0 && most+more >= need {
-			r.offerMust(must, should, s, int(left), most+more, need)
+		switch {
+		case left == 0 || most+more < need:
+		case len(should) == 0:
+			r.offerMust(must, s, int(left), most, need)
+		default:
+			r.offerShould(must, should, s, int(left), most+more, need)
 		}
 		clear(s.bits[:])
 	}
 	return count
 }
 
-// offerMust offers the documents of a window whose bits are set, as many as some, which have all of must, and leaves no
-// score. most bounds their scores.
-func (r *ranker) offerMust(must, should []heldPart, s *sums, some int, most, need points) {
-	last := &must[len(must)-1]
-	for _, list := range [][]heldPart{must[:len(must)-1], should} {
+// offerMust offers the documents of a window whose bits are set, as many as some, which have all of must. most bounds
+// their scores. It leaves no score, and any bits. Scores are side by side, in the order of the documents: after each
+// word those stay that the others can bring to what is needed.
+func (r *ranker) offerMust(must []heldPart, s *sums, some int, most, need points) {
+	f := &s.found
+	scores := s.score[:some]
+	n := some
+	for i := range must {
+		w := &must[i]
+		if i > 0 && n < some {
+			clear(s.bits[:])
+			for _, place := range f.place[:n] {
+				s.bits.set(uint32(place))
+			}
+		}
+		some = w.now.find(&s.bits, n, f)
+		most -= w.reach
+		least := need - most
+		n = 0
+		for j, number := range f.number[:some] { // without a branch that nobody can foresee
+			p := scores[j] + w.points[w.codes[number]]
+			scores[n], f.place[n] = p, f.place[j]
+			n += int(uint64(least-p-1) >> 63)
+		}
+		if n == 0 {
+			break
+		}
+	}
+	for j, place := range f.place[:n] {
+		if p := scores[j]; p >= need {
+			r.top.offer(s.lo+uint32(place), p)
+			need = r.need()
+		}
+	}
+	clear(scores)
+}
+
+// offerShould is offerMust where other words add to the scores.
+func (r *ranker) offerShould(must, should []heldPart, s *sums, some int, most, need points) {
+	for _, list := range [][]heldPart{must, should} {
 		for i := range list {
 			list[i].addSome(s, some)
 			if most -= list[i].reach; most < need {
@@ -281,16 +320,7 @@ func (r *ranker) offerMust(must, should []heldPart, s *sums, some int, most, nee
 			}
 		}
 	}
-	n := last.now.find(&s.bits, some, &s.found)
-	numbers := s.found.number[:n]
-	for j, place := range s.found.place[:n] {
-		i := place & (sumDocs - 1)
-		p := s.score[i] + last.points[last.codes[numbers[j]]]
-		if s.score[i] = 0; p >= need {
-			r.top.offer(s.lo+uint32(i), p)
-			need = r.need()
-		}
-	}
+	r.offerHeld(s, need, false)
 }
 
 // addSome adds the word's points to those documents of the window that heldBounds saw last whose bits are set, as many
