@@ -26,7 +26,7 @@ FOLDS = 5
 COMMON = dict(border_count=32, rsm=0.3, thread_count=2, verbose=0, allow_writing_files=False)
 GROUPS = dict(iterations=550, depth=6, learning_rate=0.06, l2_leaf_reg=10, random_seed=7)
 TYPE = dict(iterations=150, depth=4, learning_rate=0.1, random_seed=1)
-SHARE_SURE, LEAST_CONTENT = 0.85, 10  # as in score.go
+SHARE_SURE = 0.85  # as in score.go
 
 
 def f1(got, gold):
@@ -150,9 +150,9 @@ def with_types(pages, types):
 
 def choose(page, q):
     """The same choice as in score.go: the groups with the best F1 that can be expected."""
+    if not len(q):
+        return []
     order, good = np.argsort(-q, kind="stable"), q * page["size"]
-    if good.sum() < LEAST_CONTENT:
-        return np.zeros(len(page["groups"]), dtype=bool)
     best = 2 * np.cumsum(good[order]) / (np.cumsum(page["size"][order]) + SHARE_SURE * good.sum())
     return (q >= q[order[best.argmax()]])[page["groups"]]
 

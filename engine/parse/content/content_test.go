@@ -170,12 +170,3 @@ func TestOutline(t *testing.T) {
 		}
 	})
 }
-
-// TestNothing: a page that only says why it shows nothing has no content.
-func TestNothing(t *testing.T) {
-	w := newWriter()
-	w.box("noscript", "", func() { w.line("You need to enable JavaScript to run this app.") })
-	if got := w.selected(); got != "" {
-		t.Errorf("content %q, want none", got)
-	}
-}

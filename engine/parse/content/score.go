@@ -59,10 +59,6 @@ func (o *Outline) setChances() {
 	slices.SortStableFunc(o.order, func(a, b int32) int { return cmp.Compare(o.groups[b].chance, o.groups[a].chance) })
 }
 
-// leastContent is the number of words of content that a page must be expected to have, or nothing of it is content. Of
-// pages that only ask for JavaScript or refuse the visitor, people took nothing (README.md of bench/training/content).
-const leastContent = 10
-
 // shareSure makes threshold take a little less than what may be expected to be best: on unseen pages this is better,
 // because groups of small chances together are not as much content as they say.
 const shareSure = 0.85
@@ -70,14 +66,11 @@ const shareSure = 0.85
 // threshold returns the chance from which a group is content: that of the groups that, taken together, have the best F1
 // measure that can be expected. If S words are taken of which C may be expected to be content, and all the page may be
 // expected to have G words of content, it is 2C/(S+G) (after Lewis, "Evaluating and optimizing autonomous text
-// classification systems", 1995). It is above 1, so that no group is content, if G is below leastContent.
+// classification systems", 1995).
 func (o *Outline) threshold() (cut float32) {
 	content := float32(0)
 	for i := range o.groups {
 		content += float32(o.groups[i].words) * o.groups[i].chance
-	}
-	if content < leastContent {
-		return 2 // above any chance
 	}
 	best, taken, good := float32(0), float32(0), float32(0)
 	for _, i := range o.order {
