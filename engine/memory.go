@@ -27,8 +27,8 @@ import (
 //
 // While nothing is crawled or fetched, bodies, slots, segments, frontier, hosts, pages and batch are free: 48 percent.
 // Searches have most of them meanwhile: 33 percent are for blocks of the store then, 12 for answers, and 12 for words
-// that are searched again and again and what facets count: a byte of these saves more time than one of blocks. A crawl drops those: with each part of it that is indexed
-// all weights change.
+// that are searched again and again and what facets count: a byte of these saves more time than one of blocks. A crawl
+// drops those: with each part of it that is indexed all weights change.
 //
 // That makes 75; the rest is for fetchers (a stack, a connection and its buffers: some 100 KB each), what libraries
 // use, and for the garbage collector, which would otherwise run all the time. cmd/seine tells it to keep all of Go's

@@ -3,6 +3,7 @@
 package index
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -101,7 +102,7 @@ func (k *keyBlock) key(i int) []byte {
 	return k.text[from:k.ends[i]]
 }
 
-// decode reads a value; damage is a storage.ErrCorrupt.
+// decode reads a value; damage, as keys that do not ascend, is a storage.ErrCorrupt.
 func (k *keyBlock) decode(b []byte) error {
 	r := storedReader{b: b}
 	k.count = int(r.byte()) + 1
@@ -113,7 +114,7 @@ func (k *keyBlock) decode(b []byte) error {
 	for i := 0; i < k.count && !r.bad; i++ {
 		shared := r.uvarint()
 		rest := r.take(r.uvarint())
-		if shared > uint64(len(k.text)-from) {
+		if shared > uint64(len(k.text)-from) || i > 0 && bytes.Compare(k.text[from+int(shared):], rest) >= 0 {
 			r.bad = true
 			break
 		}
@@ -210,6 +211,7 @@ type keyScanner struct {
 	keys keyBlock
 	doc  uint32
 	i    int
+	last []byte // key of the block before
 }
 
 func newKeyScanner(rd storage.Reader, seg *segment) *keyScanner {
@@ -217,8 +219,8 @@ func newKeyScanner(rd storage.Reader, seg *segment) *keyScanner {
 	return &keyScanner{seg: seg, sc: sc, doc: end, i: -1}
 }
 
-// next moves to the next document; ok is false after the last. Fewer documents than the index segment has are a
-// storage.ErrCorrupt.
+// next moves to the next document; ok is false after the last. Fewer documents than the index segment has, and keys that
+// do not ascend, are a storage.ErrCorrupt.
 func (k *keyScanner) next() (ok bool, err error) {
 	k.doc++
 	if k.doc == k.seg.info.Docs {
@@ -235,10 +237,16 @@ func (k *keyScanner) next() (ok bool, err error) {
 		if !full {
 			return false, fmt.Errorf("%w: index segment %d has no document %d", storage.ErrCorrupt, k.seg.number, k.doc)
 		}
+		if k.doc > 0 {
+			k.last = append(k.last[:0], k.keys.key(k.keys.count-1)...)
+		}
 		if err := k.keys.decode(k.sc.Value()); err != nil {
 			return false, fmt.Errorf("index segment %d: %w", k.seg.number, err)
 		}
-		k.i = 0
+		if k.i = 0; k.doc > 0 && bytes.Compare(k.last, k.key()) >= 0 {
+			return false, fmt.Errorf("%w: index segment %d: document %d comes before %d by its key",
+				storage.ErrCorrupt, k.seg.number, k.doc, k.doc-1)
+		}
 	}
 	return true, nil
 }

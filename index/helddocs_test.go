@@ -10,14 +10,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestHeldDocs: documents that are held are found, numbered, marked and met as those of a sorted list are, in windows of
-// few documents, of many, and of as many as have both forms.
+// TestHeldDocs: documents that are held are found, numbered, marked and met as those of a sorted list are, in windows
+// of few documents and of many.
 func TestHeldDocs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d, all := newHeldDocs(3*sumDocs), []uint32{}
 		for n := range uint32(3) {
 			var has sumBits
-			count := rapid.SampledFrom([]int{0, 1, 60, heldSparse, heldSparse + 1, sumDocs / 2, sumDocs}).Draw(t, "documents")
+			counts := []int{0, 1, 60, heldSparse, heldSparse + 1, sumDocs / 2, sumDocs}
+			count := rapid.SampledFrom(counts).Draw(t, "documents")
 			step := rapid.SampledFrom([]uint32{1, 7, 15}).Draw(t, "step") // coprime with sumDocs
 			first := rapid.Uint32Range(0, sumDocs-1).Draw(t, "first")
 			for i := range uint32(count) {

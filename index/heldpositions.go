@@ -351,8 +351,8 @@ type heldPhrase struct {
 
 func newHeldPhrase(words []heldPart, at []int) *heldPhrase {
 	p := &heldPhrase{
-		at: at, numbers: make([][]uint32, len(words)), mask: make([]uint8, len(words)), found: make([][]byte, len(words)),
-		pos: make([][]uint32, len(words)), rest: make([][]uint32, len(words)),
+		at: at, numbers: make([][]uint32, len(words)), mask: make([]uint8, len(words)),
+		found: make([][]byte, len(words)), pos: make([][]uint32, len(words)), rest: make([][]uint32, len(words)),
 	}
 	for _, w := range words {
 		p.words = append(p.words, w.heldWord)
