@@ -219,8 +219,8 @@ func newKeyScanner(rd storage.Reader, seg *segment) *keyScanner {
 	return &keyScanner{seg: seg, sc: sc, doc: end, i: -1}
 }
 
-// next moves to the next document; ok is false after the last. Fewer documents than the index segment has, and keys that
-// do not ascend, are a storage.ErrCorrupt.
+// next moves to the next document; ok is false after the last. Fewer documents than the index segment has are a
+// storage.ErrCorrupt, and so are keys that do not ascend.
 func (k *keyScanner) next() (ok bool, err error) {
 	k.doc++
 	if k.doc == k.seg.info.Docs {
