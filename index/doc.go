@@ -110,7 +110,7 @@
 //
 // group.go, block.go and listwriter.go for the format; builder.go, segmentbuilder.go and inverter.go for its making;
 // query.go (the language), querytree.go and functionwords.go; then search.go, exec.go, iterator.go, wand.go, tally.go
-// and windows.go; held.go, helddocs.go, heldpositions.go, exec_held.go and exec_heldany.go; together.go, windowed.go;
-// for values, order.go, facets.go and collapse.go; fieldterms.go for stored fields; snippet.go, near.go and
-// wordsteps.go for snippets.
+// and windows.go; held.go, helddocs.go, heldpositions.go, exec_held.go, exec_heldany.go and heldphrase.go; together.go
+// and windowed.go; for values, order.go, facets.go and collapse.go; fieldterms.go for stored fields; snippet.go,
+// near.go and wordsteps.go for snippets.
 package index
