@@ -461,7 +461,7 @@ func (p *queryParser) tokens(x *lexeme) (out []token) {
 			} else {
 				last.label = last.term
 			}
-		case t.Single && last != nil && t.End == last.end:
+		case t.Single && last != nil && last.pair && t.End == last.end:
 			// The second character of a pair: the pair that it begins, if any, joins that one.
 			out = append(out, token{term: string(t.Term), position: t.Position, end: t.End, pair: true, joined: true})
 		default:

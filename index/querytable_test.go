@@ -38,6 +38,8 @@ func TestQueryTable(t *testing.T) {
 	f(`the^1 net`, `the^1 net`, "")
 	f(`"the net"`, `"the net"`, "")
 	f(`the OR net`, `the^1 net`, "")
+	f(`㍝ net`, `?"5 点" 5 点 net`, "") // one character that stands for two words
+	f(`"e㍝ ㋿ net"`, `"e5 点 令和 net"`, "")
 	f(`the AND net`, `+the +net`, "")
 	f(`+torn mesh`, `+torn mesh`, "")
 	f(`+torn +mesh`, `+torn +mesh`, "")
