@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"iter"
 	"math"
+	"slices"
 )
 
 // execution is one run of a query tree over the parts of an index: the best documents and their number.
@@ -240,6 +241,15 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 
 // rankPhrase offers the documents of a phrase that is dense enough for windows, and returns their number.
 func (x *execution) rankPhrase(r *ranker, root *node, it *phraseIter) uint64 {
+	if words := x.heldWords(r.part, root); words != nil {
+		return x.inWindows(r, sumDocs, func(w *execution, r *ranker, windows iter.Seq[int]) uint64 {
+			places := w.newPlaces(r.part, root)
+			if places == nil { // the search is to end
+				return 0
+			}
+			return r.heldAll(slices.Clone(words), nil, nil, &listPhrase{places}, windows)
+		})
+	}
 	return x.inWindows(r, meetDocs, func(w *execution, r *ranker, windows iter.Seq[int]) uint64 {
 		it, ok := it, true
 		if w != x {

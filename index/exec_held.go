@@ -222,7 +222,7 @@ const heldUnit = 8
 // bounds are enough are scored, word by word, and those are left out that the bounds of the words to come cannot bring
 // to what is needed.
 func (r *ranker) heldAll(
-	must, should []heldPart, not []iterator, phrase *heldPhrase, windows iter.Seq[int],
+	must, should []heldPart, not []iterator, phrase phraseKeeper, windows iter.Seq[int],
 ) (count uint64) {
 	slices.SortStableFunc(must, func(a, b heldPart) int { return cmp.Compare(a.len(), b.len()) })
 	if must[0].len() == 0 {

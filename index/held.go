@@ -194,6 +194,16 @@ func (h *heldWords) use(key string, size int64) (u *heldUse, hold bool) {
 	return nil, n > 1 && size <= h.most()/heldLargest && h.fits(size, worth(n, size))
 }
 
+// peek returns a held word without using it, nil if it is not held.
+func (h *heldWords) peek(key string) *heldWord {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if u := h.words[key]; u != nil {
+		return u.word
+	}
+	return nil
+}
+
 // making reports whether the caller is to make a word, and nobody else does. It calls made in the end.
 func (h *heldWords) making(key string) bool {
 	h.mu.Lock()

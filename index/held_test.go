@@ -133,6 +133,41 @@ func TestHeldAny(t *testing.T) {
 	}
 }
 
+// TestHeldMeeting: a phrase of words that are held without their positions finds what the naive searcher finds, in one
+// field and in any.
+func TestHeldMeeting(t *testing.T) {
+	term := func(s string) *node { return &node{kind: nodeTerm, term: s} }
+	word := &node{kind: nodeAny, children: []*node{term("c"), {kind: nodeTerm, term: "b", weight: otherForm}}}
+	for i, w := range []*world{newSparseWorld(1, sumDocs+2000), windowsWorld(true, 300)} {
+		w.hold(1 << 20) // positions of 680 documents fit
+		for range 2 {
+			w.execution(10).run(&node{kind: nodeBool, must: []*node{word, term("d")}})
+		}
+		for _, fields := range []fieldMask{0, bodyMask} {
+			root := &node{kind: nodePhrase, children: []*node{word, term("d")}, at: []int{0, 1}, fields: fields}
+			want, total := (&naive{w, map[string]uint64{}}).search(root, 10)
+			for _, side := range []int{1, 2} {
+				x := w.execution(10)
+				x.side = side
+				sameCandidates(t, x.run(root), want)
+				if x.total != uint64(total) || total == 0 {
+					t.Errorf("world %d, fields %b: %d matches, want %d", i, fields, x.total, total)
+				}
+			}
+		}
+		for _, n := range []*node{word, term("d")} {
+			frequent := false
+			for _, p := range w.parts {
+				held := p.held.peek(n.heldKey())
+				frequent = frequent || held != nil && !held.located()
+			}
+			if !frequent {
+				t.Errorf("world %d: %s is held nowhere, or with positions", i, n.heldKey())
+			}
+		}
+	}
+}
+
 // TestHeldWords: no more is held than there is room for; a word is held from its second use on, and stays while others
 // are used once, twice, or less often than it.
 func TestHeldWords(t *testing.T) {

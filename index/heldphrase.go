@@ -7,6 +7,43 @@ import (
 	"math/bits"
 )
 
+// phraseKeeper finds a phrase among documents that have all of its words.
+type phraseKeeper interface {
+	// keep leaves the bits of those documents of a window that have the phrase. When the search is to end, it may leave
+	// any.
+	keep(window int, s *sums, work *budget)
+}
+
+// listPhrase reads positions from lists: of words that are held without theirs.
+type listPhrase struct{ places *places }
+
+func (l *listPhrase) keep(n int, s *sums, _ *budget) {
+	const words = meetDocs / 64
+	for i := 0; i < len(s.bits); i += words {
+		l.places.keep(&window{uint32(n)*sumDocs + uint32(i)*64, s.bits[i : i+words]})
+	}
+}
+
+// heldWords returns the words of a phrase if all are held, nil if they are not. It uses none of them: they save little
+// of what such a phrase takes.
+func (x *execution) heldWords(p *part, phrase *node) (words []heldPart) {
+	if p.held == nil || phrase.fields != 0 {
+		return nil
+	}
+	for _, n := range phrase.children {
+		if !n.isHeldKind() {
+			return nil
+		}
+		held := p.held.peek(n.heldKey())
+		if held == nil {
+			return nil
+		}
+		g := newGain(&x.all, x.frequency(n), phrase.factor()*n.factor())
+		words = append(words, heldPart{heldWord: held, gain: g})
+	}
+	return words
+}
+
 // heldPhrase leaves the documents that have held words in a row.
 type heldPhrase struct {
 	words   []*heldWord
@@ -34,8 +71,7 @@ func newHeldPhrase(words []heldPart, at []int) *heldPhrase {
 // that is decoded, beside their positions.
 const phraseUnit = 16
 
-// keep leaves the bits of those documents of a window that have the phrase. All of them have all words. When the search
-// is to end, no others stay.
+// keep is phraseKeeper's. When the search is to end, no documents stay that were not looked at.
 func (p *heldPhrase) keep(n int, s *sums, work *budget) {
 	some := 0
 	for _, b := range s.bits {
