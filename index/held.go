@@ -247,10 +247,10 @@ func (h *heldWords) fits(size int64, worth float64) bool {
 	return at*heldPatience < worth
 }
 
-// room makes room for something by dropping positions, and then others that are worth less.
+// room makes room for something by dropping positions, if these are enough, and else first others that are worth less.
 func (h *heldWords) room(size int64, worth float64) bool {
 	for h.size+size > h.most() {
-		if h.strip() {
+		if h.size-h.foundSize+size <= h.most() && h.strip() {
 			continue
 		}
 		key, at := h.least()

@@ -54,8 +54,8 @@ type candidate struct {
 }
 
 // topK keeps the best k candidates, by order, falling score and then by key, with a heap of their places in which the
-// worst of them is first: a place is a thirtieth of a candidate, and moving these was a tenth of a search.
-// Numbers of documents are in the order of keys within a segment, so a key is read only where candidates of two
+// worst of them is first: a place is a thirtieth of a candidate, and offering these was a tenth of a search for two
+// words. Numbers of documents are in the order of keys within a segment, so a key is read only where candidates of two
 // segments tie. It takes segments one after the other, each in the order of documents.
 type topK struct {
 	k     int

@@ -44,7 +44,7 @@ type seineEngine struct {
 	index *index.Index
 }
 
-// heldBytes is what seine may hold of words that queries use again: about as much as `seine serve --memory 2GB` does.
+// heldBytes is what seine may hold of words that queries use again: as much as `seine serve --memory 5GB` does.
 // tantivy, Lucene and bleve map their files, and the page cache holds these whole.
 const heldBytes = 256 << 20
 
