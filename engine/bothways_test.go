@@ -155,7 +155,8 @@ var effects = []effect{
 // withoutEffect are the options on which what is stored of a web like variedWeb does not depend, and why.
 var withoutEffect = map[string]string{
 	"Dir": "where", "MustExist": "where", "ReadOnly": "where", "RebuildIndex": "where",
-	"Memory": "how", "FS": "where", "OnFatal": "when the store fails",
+	"Memory": "how", "Processors": "how", "PreferSearches": "when: see TestPlaces",
+	"FS": "where", "OnFatal": "when the store fails",
 	"Contact": "loopback needs none", "Hosts": "names", "NameServers": "names", "Resolver": "names",
 	"Proxy": "how", "InsecureTLS": "https only", "AllowPrivate": "this web is private", "Protocol": "how",
 	"Dial":  "how",

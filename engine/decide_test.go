@@ -219,7 +219,7 @@ func TestWaitsForSleepers(t *testing.T) {
 // work with.
 func TestMemoryShares(t *testing.T) {
 	for _, m := range []int64{memoryMin, 256 << 20, 1 << 30, 24 << 30} {
-		o := Options{Memory: m}
+		o := Options{Memory: m, Processors: 2}
 		s := o.shares()
 		spare := m / 4
 		if m == memoryMin { // one slot is more than its share

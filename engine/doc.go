@@ -71,6 +71,7 @@
 //	the processor time of a stage?       stage.go; storage/cputime.go
 //	what holds a crawl up, why it ended? heldup.go and situation.go, pure functions; words are in cause.go
 //	how busy are the processors?         processors.go
+//	does a search wait behind the crawl? places.go
 //	what a crawl does now?               status.go; statusread.go reads it, census.go counts what is
 //	                                     stored
 //	what each fetcher waits for?         internal/visit/doing.go; engine/fetch/stage.go within a request

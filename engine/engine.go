@@ -92,7 +92,8 @@ func (o *Options) openStore(warn func(error)) (*storage.Store, error) {
 	return storage.Open(o.storeDir(), storage.Options{
 		FS: o.FS, Now: o.Now, MustExist: o.MustExist, ReadOnly: o.ReadOnly, OnFatal: o.OnFatal,
 		CacheBytes: s.cache, IdleCacheBytes: s.idleCache, MemTableBytes: s.memTable, OpenFiles: files.tables,
-		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version},
+		Processors: o.Processors,
+		Identity:   map[string]string{"key-format": "surt-1", "parser": parse.Version},
 		Initial: map[string]string{
 			settingSignature: cmp.Or(o.Signature, signatureContent), settingAnalyzer: index.AnalyzerVersion,
 		},
@@ -127,6 +128,7 @@ func (w *work) openRooms() (err error) {
 	w.segments = w.newSegments()
 	w.phases = phases.New(phases.Env{
 		Store: w.store, Admission: w.admission, Sorter: w.sorter, TableBytes: o.shares().keyTable, Now: o.Now,
+		Processors: o.Processors,
 		SorterOf: func(bytes int64, combine func(dst, a, b []byte) []byte) *storage.Sorter {
 			return w.sorterOf(bytes)(combine)
 		},
@@ -169,8 +171,8 @@ func (w *work) newSegments() *segment.Segments {
 	}
 	return segment.New(segment.Env{
 		Store: w.store, FS: w.warcFS, Dir: w.warcDir(), Info: o.warcInfo(), FileAge: warcFileAge,
-		Sorter: w.sorterOf(o.shares().segment),
-		Now:    o.Now, Parsers: parse.New(o.Parsers), Agent: o.agentToken(), AgentOf: agentOf,
+		Sorter: w.sorterOf(o.shares().segment), Processors: o.Processors,
+		Now: o.Now, Parsers: parse.New(o.Parsers), Agent: o.agentToken(), AgentOf: agentOf,
 		Links: o.normalizers(policy.NormalizeOutlink), Redirects: o.normalizers(policy.NormalizeFetcher),
 		ParseLater: o.ParseLater, NoContent: o.NoContent, Spent: w.stages.spentIn, Warn: w.warn,
 		Log:   func(seg *storage.Segment, list []segment.Stored, again bool) { w.crawlLog.add(seg, list, again) },
@@ -195,6 +197,9 @@ func (e *Engine) Close() error {
 	}
 	return e.w.close()
 }
+
+// Processors returns Options.Processors, or what it is by default.
+func (e *Engine) Processors() int { return e.w.o.Processors }
 
 // Store returns the store, for reading. Closing it or writing to it damages the engine. After Close its methods return
 // ErrClosed.

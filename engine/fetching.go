@@ -53,7 +53,8 @@ func (w *work) startFetching(
 		Source: f.source, Delay: time.Duration(w.live.delay.Load()), Fetchers: fetchers, PerHost: w.o.PerHost,
 		MaxCrawlDelay: w.o.frontierCrawlDelay(), Extra: w.o.extraFetchers(files.conns),
 		Refillers: frontierRefillers, Resume: resume, MaxHosts: w.o.shares().hosts, MaxQueued: w.o.shares().urls,
-		Now: w.o.Now, OnDrop: f.source.Release, OnHost: w.rememberHost, OnError: w.refillFailed,
+		Shards: w.o.Processors,
+		Now:    w.o.Now, OnDrop: f.source.Release, OnHost: w.rememberHost, OnError: w.refillFailed,
 	})
 	if err != nil {
 		return nil, errors.Join(err, seg.Abandon())

@@ -4,7 +4,6 @@ package engine
 
 import (
 	"fmt"
-	"runtime"
 
 	"github.com/seine-crawler/seine/index"
 	"github.com/seine-crawler/seine/storage"
@@ -37,6 +36,6 @@ func (o *Options) openIndex(s *storage.Store) (*index.Index, error) {
 	}
 	return index.Open(s, index.Options{
 		MemoryBytes: o.shares().builder, MergeBytes: o.shares().merge, HeldBytes: -1, // see setIdle
-		Builders: min(runtime.GOMAXPROCS(0), indexBuilders),
+		Builders: min(o.Processors, indexBuilders), Processors: o.Processors,
 	})
 }

@@ -15,7 +15,7 @@ func (s *situation) look(w *work, f *fetching) {
 	s.OverBudget, s.Outage, s.Busy, s.Slow = stats.OverSpent, stats.Outage, f.pool.Busy(), stats.Late
 	s.holders, s.syncing, s.silent = f.pool.Held(), f.pool.Syncing(now), f.pool.Silent(now)
 	s.lookups, s.refills, s.failing, s.slow = f.source.Lookups(), stats.Refilling, stats.Failing, stats.SlowReady
-	s.doing, s.processors = f.pool.Doing(), w.busy.look()
+	s.doing, s.processors = f.pool.Doing(), w.busy.look(w.o.Processors)
 	s.troubles = w.net.hosts.Troubles()
 	s.delay = time.Duration(w.live.delay.Load())
 	if stats.Ready == 0 || stats.Hosts <= heldHostsAlways {

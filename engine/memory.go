@@ -3,8 +3,6 @@
 package engine
 
 import (
-	"runtime"
-
 	"github.com/seine-crawler/seine/index"
 )
 
@@ -92,7 +90,7 @@ func (o *Options) shares() shares {
 	s.ranks = s.bodies
 	s.searches = index.SearchBytes(s.builder)
 	s.cache, s.idleCache = percent(10)-memTables*s.memTable, percent(40)-memTables*s.memTable
-	s.slots = int(min(max(percent(15)/slotBytes, 1), int64(2*runtime.GOMAXPROCS(0))))
+	s.slots = int(min(max(percent(15)/slotBytes, 1), int64(2*o.Processors)))
 	// Others wait in hostdb and crawldb.
 	s.hosts = int(min(percent(3)/hostBytes, frontierHostsMax))
 	s.urls = int(percent(3) / urlBytes)

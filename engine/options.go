@@ -40,6 +40,13 @@ type Options struct {
 	// the seine command does, and takes little itself, has a resident set of at most 1.25 times Memory, from 256 MiB
 	// on. What callbacks keep and fields of Options hold is the program's own.
 	Memory int64
+	// Processors is how many processors the work on pages, segments and searches keeps busy side by side; 0 means
+	// GOMAXPROCS when the directory is opened.
+	Processors int
+	// PreferSearches makes searches wait less for a crawl beside them: while they come, and for ten seconds after, it
+	// raises GOMAXPROCS of the whole process above the number of processors, unless the variable of that name is set or
+	// a quota bounds the process. A crawl at full speed takes a tenth more processor time meanwhile.
+	PreferSearches bool
 
 	// UserAgent is sent with every request; "" means "Mozilla/5.0 (compatible; seine/VERSION; +CONTACT)". Its product
 	// token selects the group in robots.txt. Only printable ASCII is allowed.
@@ -269,6 +276,9 @@ type EventListener struct {
 func (o Options) withDefaults() Options {
 	if o.Memory == 0 {
 		o.Memory = defaultMemory
+	}
+	if o.Processors == 0 {
+		o.Processors = defaultProcessors()
 	}
 	if o.Concurrency == 0 {
 		o.Concurrency = defaultConcurrency

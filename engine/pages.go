@@ -3,9 +3,7 @@
 package engine
 
 import (
-	"cmp"
 	"context"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -71,7 +69,7 @@ func (d *deliveries) callback(on func(*Page), workers int, bytes int64) func(*se
 	if on == nil {
 		return nil
 	}
-	d.on, d.workers, d.bytes = on, cmp.Or(workers, runtime.GOMAXPROCS(0)), bytes
+	d.on, d.workers, d.bytes = on, workers, bytes
 	d.room = semaphore.NewWeighted(d.bytes)
 	return func(a *segment.Attempt, s *segment.Scratch) {
 		if c := d.current.Load(); c != nil {

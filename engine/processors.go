@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,13 +51,13 @@ type processorTimes struct {
 // hundredth of a second each, than of the crawl.
 const processorsSpan = time.Second
 
-// look returns the share of the last span that has ended. Spans end when it is called.
-func (p *processors) look() processorShare {
+// look returns the share of the last span that has ended, of most processors. Spans end when it is called.
+func (p *processors) look(most int) processorShare {
 	now := processorTimes{at: time.Now(), own: processCPU()} // processors know no other time
 	if b, err := os.ReadFile("/proc/stat"); err == nil {
 		now.used, now.whole = machineTicks(b)
 	}
-	return p.next(now, processorsAllowed(os.ReadFile))
+	return p.next(now, processorsAllowed(most, os.ReadFile))
 }
 
 // next is look at known clocks.
@@ -79,10 +78,10 @@ func (p *processors) next(now processorTimes, count float64) processorShare {
 	return p.share
 }
 
-// processorsAllowed returns how many processors this process may use. Where Linux grants its control group a share of
-// their time, GOMAXPROCS is that share rounded up, and at least 2.
-func processorsAllowed(read func(name string) ([]byte, error)) float64 {
-	allowed := float64(runtime.GOMAXPROCS(0))
+// processorsAllowed returns how many processors this process may use, most at most. Where Linux grants its control
+// group a share of their time, Go's GOMAXPROCS is that share rounded up, and at least 2.
+func processorsAllowed(most int, read func(name string) ([]byte, error)) float64 {
+	allowed := float64(most)
 	const root = "/sys/fs/cgroup"
 	group := "/"
 	if b, err := read("/proc/self/cgroup"); err == nil { // 0::/its/name

@@ -107,6 +107,7 @@ func (e *Engine) Search(ctx context.Context, query string, o SearchOptions) (Sea
 		return SearchResult{}, err
 	}
 	defer leave()
+	e.w.prefer()
 	r, err := e.w.search(ctx, query, o)
 	if err != nil {
 		return r, fmt.Errorf("searching for %q: %w", query, err)

@@ -20,6 +20,7 @@ func (e *Engine) Suggest(ctx context.Context, query string, deadline time.Durati
 		return index.Suggestion{}, err
 	}
 	defer leave()
+	e.w.prefer()
 	s, err := e.w.index.Suggest(ctx, query, deadline)
 	if err != nil {
 		return s, fmt.Errorf("correcting %q: %w", query, err)
@@ -35,6 +36,7 @@ func (e *Engine) Complete(ctx context.Context, text string, limit int) ([]index.
 		return nil, err
 	}
 	defer leave()
+	e.w.prefer()
 	list, err := e.w.index.Complete(ctx, text, limit)
 	if err != nil {
 		return nil, fmt.Errorf("completing %q: %w", text, err)

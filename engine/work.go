@@ -41,6 +41,7 @@ type work struct {
 	pages     deliveries
 	live      settings
 	busy      processors
+	places    places
 	crawlLog  *crawlLog // nil: Options name none
 	answers   *Answers
 	near      nearGroups
@@ -86,6 +87,13 @@ func (w *work) takeMemory() (giveBack func()) {
 	return func() { w.setIdle(true) }
 }
 
+// prefer makes room for a search beside a crawl, where that is wanted.
+func (w *work) prefer() {
+	if w.o.PreferSearches && !w.idle.Load() {
+		w.places.searched()
+	}
+}
+
 // settings are those that may change while a crawl runs. Whoever changes one holds mu until the running fetchers have
 // it too, and whoever starts fetchers holds mu until they can be found: so no change is lost in between.
 type settings struct {
@@ -116,7 +124,7 @@ func (w *work) sorterOf(bytes int64) func(combine func(dst, a, b []byte) []byte)
 // network opens the network at its first call and returns it.
 func (w *work) network() (*network, error) {
 	w.net.once.Do(func() {
-		page := w.pages.callback(w.o.OnPage, w.o.PageWorkers, w.o.shares().pages)
+		page := w.pages.callback(w.o.OnPage, cmp.Or(w.o.PageWorkers, w.o.Processors), w.o.shares().pages)
 		w.net.err = w.net.open(&w.o, visit.Env{
 			Store: w.store, Dir: w.o.Dir, Admission: w.admission, Now: w.o.Now,
 			Delay:         func() time.Duration { return time.Duration(w.live.delay.Load()) },
@@ -430,6 +438,7 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 
 // close closes what was opened: the network first, because it writes to the store, the store last.
 func (w *work) close() error {
+	w.places.close()
 	return errors.Join(w.net.close(), w.crawlLog.close(), w.index.Close(), w.store.Close())
 }
 

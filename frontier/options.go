@@ -116,7 +116,7 @@ type Options struct {
 	// Extra is the number of further callers of Next that the caller starts at most to make up for slow visits: see
 	// Frontier.Slow. 0 means none.
 	Extra int
-	// Shards is the number of goroutines that own hosts: 0 means one per CPU, at most 8.
+	// Shards is the number of goroutines that own hosts: 0 means GOMAXPROCS; at most 8 are made.
 	Shards int
 	// Resume says that a process that has ended may have visited hosts just before: each then waits its whole
 	// delay before its first visit.
@@ -168,7 +168,7 @@ func (o Options) withDefaults() (Options, error) {
 		{"PerHost", &o.PerHost, 1},
 		{"VisitURLs", &o.VisitURLs, defaultVisitURLs},
 		{"Fetchers", &o.Fetchers, defaultFetchers},
-		{"Shards", &o.Shards, min(runtime.GOMAXPROCS(0), maxShards)},
+		{"Shards", &o.Shards, runtime.GOMAXPROCS(0)},
 	} {
 		if *d.field == 0 {
 			*d.field = d.value
@@ -177,6 +177,7 @@ func (o Options) withDefaults() (Options, error) {
 				d.name, *d.field)
 		}
 	}
+	o.Shards = min(o.Shards, maxShards)
 	o.Fetchers, o.Extra = min(o.Fetchers, maxFetchers), min(max(o.Extra, 0), maxFetchers)
 	if o.MaxCrawlDelay == 0 {
 		o.MaxCrawlDelay = defaultMaxCrawlDelay

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -98,8 +99,10 @@ type Options struct {
 	// HeldBytes is what words, and values that facets count, may take that searches hold in memory because they are
 	// used again and again; 0 means 64 MiB, less than 0 that none are held. See Hold.
 	HeldBytes int64
-	Builders  int        // goroutines that a Builder inverts on, at most; up to 1: that of its caller
-	FS        storage.FS // the store's; nil means the disk
+	Builders  int // goroutines that a Builder inverts on, at most; up to 1: that of its caller
+	// Processors is the number of goroutines that searches keep busy side by side; 0 means GOMAXPROCS.
+	Processors int
+	FS         storage.FS // the store's; nil means the disk
 }
 
 // SearchBytes returns how many bytes searches of an index keep at most between them, beside what Options.MemoryBytes
@@ -147,6 +150,9 @@ func Open(s *storage.Store, o Options) (*Index, error) {
 	}
 	if o.HeldBytes == 0 {
 		o.HeldBytes = defaultHeldBytes
+	}
+	if o.Processors <= 0 {
+		o.Processors = runtime.GOMAXPROCS(0)
 	}
 	x := &Index{s: s, o: o, alone: aloneBytes, clock: clock{time.Now, time.Sleep}}
 	x.heldBytes.Store(max(o.HeldBytes, 0))

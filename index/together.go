@@ -4,7 +4,6 @@ package index
 
 import (
 	"math"
-	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -22,7 +21,7 @@ const togetherPostings = 1 << 16
 // goroutines returns how many goroutines a search that begins now may have: its share of the processors. Where other
 // searches keep these busy, more would end none of them earlier.
 func (x *Index) goroutines() int {
-	return max(1, runtime.GOMAXPROCS(0)/int(max(1, x.searching.Load())))
+	return max(1, x.o.Processors/int(max(1, x.searching.Load())))
 }
 
 // workers returns how many goroutines search.

@@ -5,7 +5,6 @@ package index
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -75,8 +74,7 @@ func TestTogether(t *testing.T) {
 
 // TestGoroutines: searches share the processors.
 func TestGoroutines(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	x := &Index{}
+	x := &Index{o: Options{Processors: 4}}
 	for searches, want := range map[int64]int{0: 4, 1: 4, 2: 2, 3: 1, 4: 1, 100: 1} {
 		x.searching.Store(searches)
 		if got := x.goroutines(); got != want {

@@ -31,6 +31,8 @@ type Options struct {
 	// OpenFiles bounds the tables that are open at once; 0 is 1024, the least is 74. Some twenty other files may be
 	// open too. It may differ at every open.
 	OpenFiles int
+	// Processors is how many processors Pebble's work may count with: half of them may compact. 0 means GOMAXPROCS.
+	Processors int
 	// Logger receives problems that can't be returned to a caller: background errors (rate-limited) and slow
 	// disks. It is called on any goroutine, sometimes under Pebble's locks: it must not
 	// block and must not call the store. nil drops the messages.
@@ -77,6 +79,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.MemTableBytes == 0 {
 		o.MemTableBytes = DefaultMemTableBytes
 	}
+	if o.Processors <= 0 {
+		o.Processors = runtime.GOMAXPROCS(0)
+	}
 	if o.Logger == nil {
 		o.Logger = func(string, ...any) {}
 	}
@@ -108,7 +113,7 @@ func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 		EventListener:              h.listener(),
 		L0CompactionThreshold:      l0Compaction,
 		LBaseMaxBytes:              lbaseBytes,
-		CompactionConcurrencyRange: func() (int, int) { return 1, max(1, runtime.GOMAXPROCS(0)/2) },
+		CompactionConcurrencyRange: func() (int, int) { return 1, max(1, o.Processors/2) },
 	}
 	// Pebble can make an ingestion that overlaps the memtable durable by a log record. But Pebble 2.1's
 	// check for damaged logs misses the tail of the last log. So ingestions of tables wait for the flush (some
@@ -117,7 +122,7 @@ func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 	// run again.
 	// Each shard of the cache of open tables may have 100 more that wait to be closed. By default there is one for each
 	// processor, whatever the number of tables that may be open.
-	p.Experimental.FileCacheShards = min(max(o.OpenFiles/256, 1), runtime.GOMAXPROCS(0))
+	p.Experimental.FileCacheShards = min(max(o.OpenFiles/256, 1), o.Processors)
 	p.Experimental.DisableIngestAsFlushable = func() bool { return true }
 	p.Experimental.ValidateOnIngest = false // tables were written by this process moments ago
 	// Tables hold keys of one range only. A table with the end of one range and the beginning of a later

@@ -192,7 +192,8 @@ func BenchmarkBeside(b *testing.B) {
 	open := func() *engine.Engine {
 		e, err := engine.Open(engine.Options{
 			Dir: dir, Contact: "https://seine.example/", Scope: policy.ScopeAny, Delay: -1, AllowPrivate: true,
-			Resolver: webResolver{web, port}, Events: engine.EventListener{SegmentState: seals.note},
+			PreferSearches: true, // as cmd/seine does
+			Resolver:       webResolver{web, port}, Events: engine.EventListener{SegmentState: seals.note},
 		})
 		must(b, err)
 		return e

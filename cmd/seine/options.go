@@ -35,7 +35,8 @@ func (f *flags) resolved(cmd *cobra.Command) (o engine.Options, err error) {
 	}
 	cmd.Annotations[dirKey] = f.text(settingDir)
 	mustExist := f.exists || f.uses&^continuing == 0 // a misspelled --dir must not become an empty store
-	o = engine.Options{MustExist: mustExist, ReadOnly: f.exists, OnFatal: fatal(cmd), Events: warnings(cmd)}
+	o = engine.Options{MustExist: mustExist, ReadOnly: f.exists, OnFatal: fatal(cmd), Events: warnings(cmd),
+		PreferSearches: true}
 	for _, s := range allSettings {
 		if s.into == nil || !f.takes(s) {
 			continue

@@ -4,7 +4,6 @@ package web
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"time"
 )
@@ -42,11 +41,10 @@ const (
 	taskKinds
 )
 
-// newQueue makes a queue that lets three searches run for every two processors: some of them may wait for the disk.
+// newQueue makes a queue that lets three searches run for every two of n processors: some of them may wait for the disk.
 // With more, a machine under load had no processor left for answers that are kept and for refusals, which then waited
 // behind searches; with fewer it answered no more.
-func newQueue() *queue {
-	n := runtime.GOMAXPROCS(0)
+func newQueue(n int) *queue {
 	return &queue{slots: make(chan struct{}, n+(n+1)/2)}
 }
 

@@ -18,7 +18,7 @@ import (
 // searches at most, and when that has made it empty it stays so until nobody was refused for calmTime. Whoever would
 // wait for longer is refused at once.
 func TestQueuePatience(t *testing.T) {
-	q := newQueue()
+	q := newQueue(2)
 	at := time.Now()
 	for _, c := range []struct {
 		after  time.Duration
@@ -86,7 +86,7 @@ func TestQueueOverload(t *testing.T) {
 	const took, span = 4 * time.Millisecond, 2 * time.Second
 	for _, load := range []float64{0.6, 1.5, 5} {
 		synctest.Test(t, func(t *testing.T) {
-			q := newQueue()
+			q := newQueue(2)
 			perSecond := float64(cap(q.slots)) / took.Seconds()
 			rng := rand.New(rand.NewPCG(1, 2))
 			var mu sync.Mutex
@@ -142,7 +142,7 @@ func TestQueueOverload(t *testing.T) {
 
 // TestQueueKinds: quick completions neither hide how long searches take nor wait as if they were searches.
 func TestQueueKinds(t *testing.T) {
-	q, at := newQueue(), time.Now()
+	q, at := newQueue(2), time.Now()
 	for range 200 {
 		q.note(aSearch, 100*time.Millisecond)
 		for range 20 {
@@ -174,7 +174,7 @@ func TestQueueKinds(t *testing.T) {
 
 // TestQueueSlots: no more searches run than there are slots, and whoever leaves lets another in.
 func TestQueueSlots(t *testing.T) {
-	q := newQueue()
+	q := newQueue(2)
 	var leave []func()
 	for range cap(q.slots) {
 		l, ok := q.enter(t.Context(), aSearch, false)

@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -151,7 +150,7 @@ func (d *dropping) all(ctx context.Context, segments []uint32) error {
 	defer cancel(nil)
 	var next atomic.Int64
 	var running sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(segments)) {
+	for range min(max(d.p.env.Processors, 1), len(segments)) {
 		running.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(segments) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				if err := d.segment(ctx, segments[i]); err != nil {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -28,6 +27,7 @@ type passes struct {
 	graph      *linkGraph
 	damping    float64
 	otherHosts float64
+	workers    int // goroutines that pass over blocks in memory
 
 	// In memory.
 	rank, next []float64
@@ -38,8 +38,8 @@ type passes struct {
 }
 
 // newPasses begins with equal ranks of all starting nodes.
-func newPasses(store *storage.Store, g *linkGraph, o *LinkRankOptions, onDisk bool) (*passes, error) {
-	p := &passes{graph: g, damping: o.Damping, otherHosts: o.OtherHosts, store: store}
+func newPasses(env *Env, g *linkGraph, o *LinkRankOptions, onDisk bool) (*passes, error) {
+	p := &passes{graph: g, damping: o.Damping, otherHosts: o.OtherHosts, store: env.Store, workers: env.Processors}
 	first := func(i int) float64 { return p.starting(i) }
 	if !onDisk {
 		p.rank, p.next = make([]float64, g.nodes), make([]float64, g.nodes)
@@ -48,7 +48,7 @@ func newPasses(store *storage.Store, g *linkGraph, o *LinkRankOptions, onDisk bo
 		}
 		return p, nil
 	}
-	column, err := newRankColumn(store)
+	column, err := newRankColumn(env.Store)
 	for i := 0; err == nil && i < g.nodes; i++ {
 		err = column.add(first(i))
 	}
@@ -100,7 +100,7 @@ func (p *passes) inMemory(ctx context.Context) (change float64, err error) {
 	given, errs := make([]float64, len(blocks)), make([]error, len(blocks))
 	var all sync.WaitGroup
 	var next atomic.Int64
-	for range min(runtime.GOMAXPROCS(0), len(blocks)) {
+	for range min(max(p.workers, 1), len(blocks)) {
 		all.Add(1)
 		go func() {
 			defer all.Done()

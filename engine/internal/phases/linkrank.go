@@ -71,7 +71,7 @@ func (p *Phases) linkRank(ctx context.Context, o *LinkRankOptions, result *LinkR
 	if g.nodes == 0 {
 		return nil
 	}
-	ranks, err := newPasses(p.env.Store, g, o, onDisk)
+	ranks, err := newPasses(&p.env, g, o, onDisk)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 )
 
@@ -47,7 +48,7 @@ func benchPass(b *testing.B, nodes int, onDisk bool) {
 	g := w.randomGraph(nodes, 20, blocks)
 	defer g.close()
 	o := rankOptions()
-	p, err := newPasses(w.store, g, &o, onDisk)
+	p, err := newPasses(&Env{Store: w.store, Processors: runtime.GOMAXPROCS(0)}, g, &o, onDisk)
 	if err != nil {
 		b.Fatal(err)
 	}

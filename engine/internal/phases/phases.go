@@ -36,6 +36,8 @@ type Env struct {
 	SorterOf func(bytes int64, combine func(dst, a, b []byte) []byte) *storage.Sorter
 	// TableBytes is the memory of one KeyTable with what is kept beside it.
 	TableBytes int64
+	// Processors is the number of goroutines that share what processors alone bound; up to 1: one.
+	Processors int
 	Now        func() time.Time
 	// Normalizers are applied to seeds.
 	Normalizers policy.URLNormalizers

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -71,7 +70,7 @@ func (l *refusedLines) flush() error {
 
 // newSeedRun returns a run whose sorters take memory bytes together and fold equal keys by combine; nil: they do not.
 func (p *Phases) newSeedRun(memory int64, combine func(dst, a, b []byte) []byte) *seedRun {
-	run := &seedRun{p: p, now: p.now(), readers: make([]*seedReader, min(runtime.GOMAXPROCS(0), seedReadersMax))}
+	run := &seedRun{p: p, now: p.now(), readers: make([]*seedReader, min(max(p.env.Processors, 1), seedReadersMax))}
 	for i := range run.readers {
 		sorter := p.env.SorterOf(memory/int64(len(run.readers)), combine)
 		run.readers[i] = &seedReader{run: run, sorter: sorter}

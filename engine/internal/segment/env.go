@@ -32,6 +32,8 @@ type Env struct {
 	// Sorter returns a sorter with its share of memory. It may be called from any goroutine.
 	Sorter func(combine func(dst, a, b []byte) []byte) *storage.Sorter
 	Now    func() time.Time
+	// Processors is the number of goroutines that parse what is read back; up to 1: one.
+	Processors int
 	// Parsers parse pages, with the robots directives for Agent; nil: the default parsers. Links and Redirects
 	// normalize links and the targets of redirects and refreshes; empty: as they are.
 	Parsers *parse.Parsers

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/seine-crawler/seine/storage"
@@ -181,7 +180,7 @@ func (g *Segments) readFile(
 	defer func() { err = errors.Join(err, f.Close()) }()
 	r := warc.NewReaderOptions(f, part.Start+part.Size, warc.ReaderOptions{File: path, Start: part.Start})
 	group, ctx := errgroup.WithContext(ctx)
-	lanes := make([]chan *Attempt, runtime.GOMAXPROCS(0))
+	lanes := make([]chan *Attempt, max(g.env.Processors, 1))
 	for i := range lanes {
 		lanes[i] = make(chan *Attempt, readAhead)
 		group.Go(func() error { return addAll(w, lanes[i], each) })

@@ -30,8 +30,8 @@ type Env struct {
 	// address take turns; nil: the client resolves, and the frontier learns addresses from responses.
 	Client   fetch.Protocol
 	Resolver fetch.Resolver
-	// Slots is the number of responses that are decoded, parsed and packed at the same time, by all runs; 0 means one
-	// for each processor.
+	// Slots is the number of responses that are decoded, parsed and packed at the same time, by all runs; 0 means
+	// two.
 	Slots int
 	// GiveWay returns when something that people wait for has had the processors, or soon. It is called after each
 	// response is stored, with the time that this took, while the response's slot is still taken. nil: nothing does.

@@ -3,7 +3,7 @@
 package visit
 
 import (
-	"runtime"
+	"cmp"
 
 	"github.com/seine-crawler/seine/engine/internal/segment"
 )
@@ -14,9 +14,7 @@ import (
 type slots chan *segment.Scratch
 
 func newSlots(n int) slots {
-	if n == 0 {
-		n = runtime.GOMAXPROCS(0)
-	}
+	n = cmp.Or(n, 2)
 	s := make(slots, n)
 	for range n {
 		s <- new(segment.Scratch)
