@@ -41,9 +41,9 @@ const (
 	taskKinds
 )
 
-// newQueue makes a queue that lets three searches run for every two of n processors: some of them may wait for the disk.
-// With more, a machine under load had no processor left for answers that are kept and for refusals, which then waited
-// behind searches; with fewer it answered no more.
+// newQueue makes a queue that lets three searches run for every two of n processors: some of them may wait for the
+// disk. With more, a machine under load had no processor left for answers that are kept and for refusals, which then
+// waited behind searches; with fewer it answered no more.
 func newQueue(n int) *queue {
 	return &queue{slots: make(chan struct{}, n+(n+1)/2)}
 }

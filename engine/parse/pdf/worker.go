@@ -55,8 +55,8 @@ type Reader struct {
 	Timeout time.Duration // for each file, from the start of its process; DefaultTimeout if not positive
 }
 
-// running has an element for each running process, of all Readers. It has room for GOMAXPROCS as the program starts, not
-// as it may be while searches are preferred (engine.Options.PreferSearches).
+// running has an element for each running process, of all Readers. It has room for GOMAXPROCS as the program starts,
+// not as it may be while searches are preferred (engine.Options.PreferSearches).
 var running = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 // ErrBroken is wrapped by errors that the file causes: it is too large, takes too long or too much memory, or is
