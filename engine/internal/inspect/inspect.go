@@ -39,6 +39,9 @@ type Env struct {
 	// denies the URL ("": it does not). It is only called with facts of a robots.txt that was requested. It must be
 	// safe for concurrent use.
 	Robots func(f *storage.HostFacts, u urlkey.URL) (reachable bool, denied string)
+	// Unsealed returns the durable fetches of a URL in segments that are not sealed, oldest first, and may return some
+	// that have been sealed since. nil: there are none.
+	Unsealed func(u urlkey.URL) ([]Unsealed, error)
 }
 
 // Inspect answers questions about one store. Safe for concurrent use.

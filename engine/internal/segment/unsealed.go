@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// noted is what a process remembers of the fetches in a segment that is not sealed: of each, 16 bytes. That is enough
+// to answer whether a URL is in it, and where; what is there is read from the WARC, as recovery would. Tried on paper
+// and dropped: a search in the sorters of parse records, which needs nothing more in memory. What they have spilled is
+// slow to search, sealing holds their lock for as long as it takes, and with Env.ParseLater they are empty.
+type noted struct {
+	mu      sync.Mutex // guards all below
+	pending []Stored   // appended to the WARC since the last sync
+	hashes  []uint64   // of the keys of all URLs in the segment
+	// places are where their records are: a number of files and an offset. The first durable ones are synced. Elements
+	// never change, so who has a slice of them needs no lock.
+	places  []place
+	files   []string
+	durable int
+}
+
+// place is where a record is: the number of its file, and its offset there.
+type place uint64
+
+// A place has offsetBits for the offset. What is beyond, in a file of more than a terabyte or after 16 million files of
+// one segment, is found once it is sealed.
+const (
+	offsetBits = 40
+	nowhere    = ^place(0)
+)
+
+// add notes a record that was appended. n.mu is held.
+func (n *noted) add(hash uint64, at warc.Location) {
+	n.hashes = append(n.hashes, hash)
+	n.places = append(n.places, n.placeOf(at))
+}
+
+func (n *noted) placeOf(at warc.Location) place {
+	// Files follow one another. Of a few pages that are parsed for long the file is the one before the last.
+	i := len(n.files) - 1
+	for i >= 0 && n.files[i] != at.File {
+		i--
+	}
+	if i < 0 {
+		i = len(n.files)
+		n.files = append(n.files, at.File)
+	}
+	if i >= 1<<(64-offsetBits)-1 || at.Offset >= 1<<offsetBits {
+		return nowhere
+	}
+	return place(i)<<offsetBits | place(at.Offset)
+}
+
+// synced says that the first records are durable.
+func (n *noted) synced(records int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.durable = max(n.durable, records)
+}
+
+// find returns where the durable records of a URL are, oldest first, at most unsealedMax of them: the newest. It waits
+// for nobody who stores: of a million pages it takes half a millisecond.
+func (n *noted) find(hash uint64) (at []warc.Location) {
+	n.mu.Lock()
+	hashes, places, files := n.hashes[:n.durable], n.places[:n.durable], n.files
+	n.mu.Unlock()
+	for i, h := range hashes {
+		if p := places[i]; h == hash && p != nowhere {
+			at = append(at, warc.Location{File: files[p>>offsetBits], Offset: int64(p & (1<<offsetBits - 1))})
+		}
+	}
+	return at[max(len(at)-unsealedMax, 0):]
+}
+
+// unsealedMax bounds the fetches of one URL that are read from one segment. There is one, as a URL is not handed out
+// again before crawldb has its outcome; a process that was killed may have left one more each time.
+const unsealedMax = 16
+
+// Unsealed is a fetch whose segment is not sealed: what sealing will write of it.
+type Unsealed struct {
+	Segment uint32
+	Outcome storage.FetchOutcome
+	Digest  [20]byte           // SHA-1 of the payload; zero without a response
+	Text    *storage.ParseText // nil: the page is not indexed, or was not parsed
+}
+
+// Unsealed returns the fetches of a URL that are durable in segments which are not sealed and which this process fetched
+// or resumed, oldest first. Their records are read and parsed again, so it costs about what storing a page does.
+//
+// A segment may be sealed meanwhile: then the store has its fetches, and the result may have them too. So who calls it
+// takes a snapshot of the store afterwards, and keeps only what is of segments that are open in that. Nothing is there
+// twice then, and nothing is missing.
+func (s *Segments) Unsealed(u urlkey.URL) (list []Unsealed, err error) {
+	hash := xxh3.Hash(u.AppendKey(nil))
+	for _, number := range s.parts.unsealed() {
+		n := s.parts.notedOf(number)
+		if n == nil {
+			continue
+		}
+		for _, at := range n.find(hash) {
+			f, ok, err := s.readUnsealed(u, at)
+			if errors.Is(err, fs.ErrNotExist) && s.parts.notedOf(number) != n {
+				break // it was sealed, and Purge has put another file in the place of this one
+			}
+			if err != nil {
+				return nil, fmt.Errorf("fetch of %s in segment %d, which is not sealed: %w", u, number, err)
+			}
+			if f.Segment = number; ok {
+				list = append(list, f)
+			}
+		}
+	}
+	return list, nil
+}
+
+// readUnsealed reads one fetch back. ok is false if the record is of another URL.
+func (s *Segments) readUnsealed(u urlkey.URL, at warc.Location) (was Unsealed, ok bool, err error) {
+	path := s.env.Dir + "/" + at.File
+	size, err := s.env.FS.Size(path)
+	if err != nil {
+		return was, false, err
+	}
+	f, err := s.env.FS.Open(path)
+	if err != nil {
+		return was, false, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	rec, err := warc.NewReaderOptions(f, size, warc.ReaderOptions{File: at.File, Start: at.Offset}).Next()
+	if errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%s has %d bytes, and a record should begin at %d", path, size, at.Offset)
+	}
+	if err != nil || rec.URI != u.String() {
+		return was, false, err
+	}
+	a, ok, err := storedAttempt(rec)
+	if err != nil || !ok {
+		return was, false, err
+	}
+	if a.Response != nil {
+		defer a.Response.Release()
+	}
+	var scratch Scratch
+	s.readOutcome(a, &scratch, a.dropped == 0) // a body that the WARC lacks cannot be parsed again
+	// Encoded and decoded it is what the store will have, and shares no memory with the response.
+	was.Digest = a.digest
+	encoded := storage.AppendFetchOutcome(nil, &scratch.outcome)
+	if err := storage.DecodeFetchOutcome(encoded, &was.Outcome); err != nil || !hasText(&scratch.outcome) {
+		return was, true, err
+	}
+	was.Text = &storage.ParseText{}
+	return was, true, storage.DecodeParseText(storage.AppendParseText(nil, &scratch.text), was.Text)
+}
+
+// unsealed are the numbers of segments that are not sealed and of which this process knows what is in them.
+func (p *parts) unsealed() []uint32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(maps.Keys(p.noted))
+}
+
+// notedOf is what is known of a segment that is not sealed; nil: nothing.
+func (p *parts) notedOf(number uint32) *noted {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.noted[number]
+}
