@@ -16,9 +16,9 @@ import (
 
 // What an Inspector tells of one URL or host in time.
 
-// Captures streams the stored responses of a URL, newest first, at most 10,000. Those of the segment that is fetched now
-// are there once they are synced, within a second; those of one that an earlier process left open, once that is sealed
-// or fetched on. A URL without any gives an empty stream.
+// Captures streams the stored responses of a URL, newest first, at most 10,000. Those of the segment that is fetched
+// now are there once they are synced, within a second; those of one that an earlier process left open, once that is
+// sealed or fetched on. A URL without any gives an empty stream.
 func (i *Inspector) Captures(ctx context.Context, url string) iter.Seq2[CaptureView, error] {
 	var u urlkey.URL
 	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.CaptureOf, error], error) {

@@ -33,7 +33,7 @@ func newHeldSite(t *testing.T) *heldSite {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		switch r.URL.Path {
 		case "/first":
-			fmt.Fprint(w, `<title>page</title><meta name=robots content=noarchive><p>what it says <a href="/next">on</a>`)
+			fmt.Fprint(w, `<title>first</title><meta name=robots content=noarchive><p>what it says <a href="/next">on`)
 		case "/gone":
 			http.NotFound(w, r)
 		case "/held":

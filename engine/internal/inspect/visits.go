@@ -30,8 +30,8 @@ type visits struct {
 
 // visitsOf looks for the fetches of a URL. Close it.
 //
-// The order matters. Sealing a segment makes what it has visible in the store, and afterwards forgets it as unsealed. So
-// what is sealed between the two looks is in both, and the state of its segment in the snapshot says which one counts.
+// The order matters. Sealing a segment makes what it has visible in the store, and afterwards forgets it as unsealed.
+// So what is sealed between the two looks is in both, and the state of its segment in the snapshot says which counts.
 func (in *Inspect) visitsOf(u urlkey.URL) (*visits, error) {
 	v := &visits{url: u}
 	if in.env.Unsealed != nil {
@@ -64,9 +64,9 @@ func (v *visits) unsealedCaptures() (list []CaptureOf) {
 		if o.HTTPStatus == 0 {
 			continue
 		}
-		list = append(list, CaptureOf{Time: o.Time, unsealed: x, CDX: storage.CDX{
-			Segment: x.Segment, Location: o.Location, HTTPStatus: o.HTTPStatus, MediaType: o.MediaType, Digest: x.Digest,
-		}})
+		c := storage.CDX{Segment: x.Segment, Location: o.Location, HTTPStatus: o.HTTPStatus, MediaType: o.MediaType}
+		c.Digest = x.Digest
+		list = append(list, CaptureOf{Time: o.Time, CDX: c, unsealed: x})
 	}
 	return list
 }

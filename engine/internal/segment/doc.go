@@ -61,9 +61,9 @@
 // # Bounds
 //
 // The sorters spill to disk beyond their share of memory. A Writer holds 16 bytes for each URL, and the outcomes since
-// the last Sync. The 16 bytes are held until the segment is sealed: 640 KB for the largest of a crawl. Reading back uses
-// all processors, with at most readAhead attempts waiting for each. Purge sorts the captures of the segments whose
-// files it replaces, and holds one record at a time.
+// the last Sync. The 16 bytes are held until the segment is sealed: 640 KB for the largest of a crawl. Unsealed holds a
+// page and what it parses of it. Reading back uses all processors, with at most readAhead attempts waiting for each.
+// Purge sorts the captures of the segments whose files it replaces, and holds one record at a time.
 //
 // # Deliberately absent
 //

@@ -98,8 +98,9 @@ type Unsealed struct {
 	Text    *storage.ParseText // nil: the page is not indexed, or was not parsed
 }
 
-// Unsealed returns the fetches of a URL that are durable in segments which are not sealed and which this process fetched
-// or resumed, oldest first. Their records are read and parsed again, so it costs about what storing a page does.
+// Unsealed returns the fetches of a URL that are durable in segments which are not sealed and which this process
+// fetched or resumed, those of one segment oldest first. Their records are read and parsed again, so it costs about
+// what storing a page does.
 //
 // A segment may be sealed meanwhile: then the store has its fetches, and the result may have them too. So who calls it
 // takes a snapshot of the store afterwards, and keeps only what is of segments that are open in that. Nothing is there

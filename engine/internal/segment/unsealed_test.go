@@ -24,7 +24,7 @@ func (w *world) unsealed(url string) []segment.Unsealed {
 	return list
 }
 
-// differs says in what a fetch that was read from an open segment differs from what sealing wrote of it: "" if in nothing.
+// differs says in what a fetch that was read from an open segment differs from what sealing wrote; "": in nothing.
 func (w *world) differs(x segment.Unsealed, o storage.FetchOutcome) string {
 	w.Helper()
 	got, want := storage.AppendFetchOutcome(nil, &x.Outcome), storage.AppendFetchOutcome(nil, &o)
