@@ -151,6 +151,7 @@ func (w *work) openRooms() (err error) {
 			rules, reachable := visit.RobotsRules(f, o.agentOf(u.HostKey()))
 			return reachable, string(visit.Denied(rules, u, max(o.MaxCrawlDelay, 0)))
 		},
+		UnsealedCaptures: w.segments.UnsealedCaptures,
 		Unsealed: func(u urlkey.URL) (list []inspect.Unsealed, err error) {
 			fetched, err := w.segments.Unsealed(u)
 			for _, f := range fetched {

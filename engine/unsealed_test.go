@@ -154,6 +154,11 @@ func TestOpenSegmentOfCrawl(t *testing.T) {
 	if v, err := e.Inspect().URLStory(ctx, s.URL+"/held"); err != nil || len(v.Fetches) != 0 {
 		t.Errorf("%s, %v", v, err)
 	}
+	var export strings.Builder
+	if err := e.Inspect().ExportCDXJ(ctx, &export); err != nil || strings.Count(export.String(), "\n") != 2 ||
+		!strings.Contains(export.String(), s.URL+"/first") {
+		t.Errorf("exported: %s, %v", &export, err)
+	}
 	s.release()
 	for looking := true; looking; {
 		select {
@@ -179,6 +184,15 @@ func TestOpenSegmentOfCrawl(t *testing.T) {
 	v, err := e.Inspect().URLStory(ctx, s.URL+"/first")
 	if err != nil || !v.Indexed || v.Record.LastFetch.IsZero() || !v.Record.LastFetch.Equal(v.Fetches[0].Time) {
 		t.Errorf("%s, %v", v, err)
+	}
+	var sealed strings.Builder
+	if err := e.Inspect().ExportCDXJ(ctx, &sealed); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(export.String()) {
+		if !strings.Contains(sealed.String(), line) {
+			t.Errorf("the export of the open segment had %s, that of the sealed one has\n%s", line, &sealed)
+		}
 	}
 }
 

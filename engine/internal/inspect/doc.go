@@ -33,7 +33,7 @@
 //   - What does not exist is an error that wraps ErrNotFound and says why, where that is known.
 //   - The order of everything is that of keys, or of a score with ties broken by key. It never depends on chance.
 //   - How often a URL was fetched is asked in one place, visits.go: sealed segments and those that are fetched now
-//     together, each fetch once. What goes through all URLs (Captures, reports, the export) is of sealed segments.
+//     together, each fetch once. The export does the same for all URLs. Reports and Captures are of sealed segments.
 //   - Admission alone decides whether a URL may be crawled. Explain only collects the facts.
 //
 // # Who runs it

@@ -42,6 +42,9 @@ type Env struct {
 	// Unsealed returns the durable fetches of a URL in segments that are not sealed, oldest first, and may return some
 	// that have been sealed since. nil: there are none.
 	Unsealed func(u urlkey.URL) ([]Unsealed, error)
+	// UnsealedCaptures calls fn with rows of cdx, in no order: the captures of all URLs that Unsealed has. nil: there
+	// are none.
+	UnsealedCaptures func(ctx context.Context, fn func(key, value []byte) error) error
 }
 
 // Inspect answers questions about one store. Safe for concurrent use.

@@ -3,6 +3,7 @@
 package segment
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -155,7 +156,7 @@ func (s *Segments) readUnsealed(u urlkey.URL, at warc.Location) (was Unsealed, o
 		defer a.Response.Release()
 	}
 	var scratch Scratch
-	s.readOutcome(a, &scratch, a.dropped == 0) // a body that the WARC lacks cannot be parsed again
+	s.readAgain(a, &scratch)
 	// Encoded and decoded it is what the store will have, and shares no memory with the response.
 	was.Digest = a.digest
 	encoded := storage.AppendFetchOutcome(nil, &scratch.outcome)
@@ -164,6 +165,91 @@ func (s *Segments) readUnsealed(u urlkey.URL, at warc.Location) (was Unsealed, o
 	}
 	was.Text = &storage.ParseText{}
 	return was, true, storage.DecodeParseText(storage.AppendParseText(nil, &scratch.text), was.Text)
+}
+
+// readAgain is readOutcome of an attempt that was read back. A body that the WARC lacks cannot be parsed.
+func (s *Segments) readAgain(a *Attempt, scratch *Scratch) { s.readOutcome(a, scratch, a.dropped == 0) }
+
+// UnsealedCaptures calls fn with the key and the value that cdx will have of each capture that is durable in a segment
+// as Unsealed has them, in no order. It reads these segments from their first to their last page, and parses all.
+func (s *Segments) UnsealedCaptures(ctx context.Context, fn func(key, value []byte) error) error {
+	for _, number := range s.parts.unsealed() {
+		n := s.parts.notedOf(number)
+		if n == nil {
+			continue
+		}
+		for file, offsets := range n.all() {
+			err := s.capturesIn(ctx, number, file, offsets, fn)
+			if errors.Is(err, fs.ErrNotExist) && s.parts.notedOf(number) != n {
+				break // as in Unsealed
+			}
+			if err != nil {
+				return fmt.Errorf("captures of segment %d, which is not sealed, in %s: %w", number, file, err)
+			}
+		}
+	}
+	return nil
+}
+
+// all returns where the durable records are, by file, in order.
+func (n *noted) all() map[string][]int64 {
+	n.mu.Lock()
+	places, files := slices.Clone(n.places[:n.durable]), n.files
+	n.mu.Unlock()
+	slices.Sort(places)
+	by := map[string][]int64{}
+	for _, p := range places {
+		if p != nowhere {
+			by[files[p>>offsetBits]] = append(by[files[p>>offsetBits]], int64(p&(1<<offsetBits-1)))
+		}
+	}
+	return by
+}
+
+// capturesIn is UnsealedCaptures for records of one file.
+func (s *Segments) capturesIn(
+	ctx context.Context, number uint32, file string, offsets []int64, fn func(key, value []byte) error,
+) (err error) {
+	path := s.env.Dir + "/" + file
+	size, err := s.env.FS.Size(path)
+	if err != nil {
+		return err
+	}
+	f, err := s.env.FS.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	r := warc.NewReaderOptions(f, size, warc.ReaderOptions{File: file, Start: offsets[0]})
+	var scratch Scratch
+	var key, row []byte
+	for len(offsets) > 0 && ctx.Err() == nil {
+		rec, err := r.Next()
+		if err != nil {
+			return err
+		}
+		if rec.Offset != offsets[0] { // a request, a robots.txt, or what is not synced yet
+			continue
+		}
+		offsets = offsets[1:]
+		a, ok, err := storedAttempt(rec)
+		if err != nil {
+			return err
+		}
+		if !ok || a.Response == nil {
+			continue
+		}
+		s.readAgain(a, &scratch)
+		scratch.key = a.URL.AppendKey(scratch.key[:0])
+		scratch.cdx = captureOf(number, a, &scratch.outcome)
+		key = storage.AppendCDXKey(key[:0], scratch.key, scratch.outcome.Time)
+		row = storage.AppendCDX(row[:0], &scratch.cdx)
+		a.Response.Release()
+		if err := fn(key, row); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
 }
 
 // unsealed are the numbers of segments that are not sealed and of which this process knows what is in them.

@@ -24,6 +24,28 @@ func (w *world) unsealed(url string) []segment.Unsealed {
 	return list
 }
 
+// unsealedRows are the captures in segments that are not sealed, sealedRows those in the store, as text in order.
+func (w *world) unsealedRows() (rows []string) {
+	w.Helper()
+	w.must(w.UnsealedCaptures(ctx, func(key, value []byte) error {
+		rows = append(rows, fmt.Sprintf("%q: %q", key, value))
+		return nil
+	}))
+	slices.Sort(rows)
+	return rows
+}
+
+func (w *world) sealedRows() (rows []string) {
+	w.Helper()
+	sc := w.store.Scan(storage.CDXRange(), nil, nil)
+	for sc.Next() {
+		rows = append(rows, fmt.Sprintf("%q: %q", sc.Key(), sc.Value()))
+	}
+	w.must(sc.Close())
+	slices.Sort(rows)
+	return rows
+}
+
 // differs says in what a fetch that was read from an open segment differs from what sealing wrote; "": in nothing.
 func (w *world) differs(x segment.Unsealed, o storage.FetchOutcome) string {
 	w.Helper()
@@ -86,8 +108,12 @@ func TestUnsealed(t *testing.T) {
 				a[0].Segment != 1 || e[0].Segment != 2 {
 				t.Errorf("%+v, %+v", a, e)
 			}
+			rows := w.unsealedRows()
 			_, err = open.Finish(ctx)
 			w.must(err)
+			if sealed := w.sealedRows(); len(sealed) != 3 || !slices.Equal(append(sealed, w.unsealedRows()...), rows) {
+				t.Errorf("captures\n%q\nbefore sealing\n%q", sealed, rows)
+			}
 			for key, o := range w.outcomes(1) {
 				if d := w.differs(found[string(key)], o); d != "" {
 					t.Errorf("%s: %s", key, d)
@@ -170,8 +196,12 @@ func TestUnsealedFiles(t *testing.T) {
 	if len(files) != 20 {
 		t.Errorf("%d files", len(files))
 	}
+	rows := w.unsealedRows()
 	_, err := open.Finish(ctx)
 	w.must(err)
+	if sealed := w.sealedRows(); len(sealed) != 40 || !slices.Equal(sealed, rows) {
+		t.Errorf("captures\n%q\nbefore sealing\n%q", sealed, rows)
+	}
 }
 
 // TestUnsealedFailures: what cannot be read is an error that says which segment it was about.
@@ -191,6 +221,10 @@ func TestUnsealedFailures(t *testing.T) {
 	broken := slices.Clone(whole)
 	broken[len(broken)-12] ^= 1
 	w.replace(path, broken)
+	none := func(_, _ []byte) error { return nil }
+	if err := w.UnsealedCaptures(ctx, none); err == nil || !strings.Contains(err.Error(), "segment 1") {
+		t.Errorf("damaged: %v", err)
+	}
 	if list, err := w.Unsealed(u); err == nil {
 		t.Errorf("damaged: %+v", list)
 	}

@@ -178,10 +178,7 @@ func (w *Writer) add(a *Attempt, s *Scratch) error {
 		}
 	}
 	if a.Response != nil {
-		s.cdx = storage.CDX{
-			Segment: w.seg.Number, Location: a.location, HTTPStatus: o.HTTPStatus, MediaType: o.MediaType,
-			Digest: a.digest,
-		}
+		s.cdx = captureOf(w.seg.Number, a, o)
 		if err := w.cdx.Add(storage.AppendCDXKey(nil, s.key, o.Time), storage.AppendCDX(nil, &s.cdx)); err != nil {
 			return err
 		}
@@ -193,6 +190,13 @@ func (w *Writer) add(a *Attempt, s *Scratch) error {
 		w.first = o.Time
 	}
 	return nil
+}
+
+// captureOf is the capture of an attempt that has a response.
+func captureOf(segment uint32, a *Attempt, o *storage.FetchOutcome) storage.CDX {
+	return storage.CDX{
+		Segment: segment, Location: a.location, HTTPStatus: o.HTTPStatus, MediaType: o.MediaType, Digest: a.digest,
+	}
 }
 
 // hasText reports whether the text of a page is kept beside its outcome: it can be found.
