@@ -91,7 +91,8 @@ func (n *noted) find(hash uint64) (at []warc.Location) {
 // again before crawldb has its outcome; a process that was killed may have left one more each time.
 const unsealedMax = 16
 
-// Unsealed is a fetch whose segment is not sealed: what sealing will write of it.
+// Unsealed is a fetch whose segment is not sealed: what sealing will write of it. With Env.NoContent there is no body
+// to parse: then a page has neither media type nor text until its segment is sealed.
 type Unsealed struct {
 	Segment uint32
 	Outcome storage.FetchOutcome

@@ -168,6 +168,27 @@ func TestUnsealedLeft(t *testing.T) {
 	}
 }
 
+// TestUnsealedWithoutContent: a page of which no body is stored is found too; what is in it is known once it is sealed.
+func TestUnsealedWithoutContent(t *testing.T) {
+	w := newWorld(t)
+	env := w.env(w.store)
+	env.NoContent = true
+	w.Segments = segment.New(env)
+	open := w.create()
+	w.storeAll(open, page(t, "http://a.example/"))
+	list, rows := w.unsealed("http://a.example/"), w.unsealedRows()
+	if len(list) != 1 || list[0].Outcome.Status != storage.FetchSuccess || list[0].Outcome.MediaType != "" ||
+		list[0].Text != nil || len(rows) != 1 {
+		t.Errorf("%+v, %q", list, rows)
+	}
+	_, err := open.Finish(ctx)
+	w.must(err)
+	o := w.outcomes(1)["example,a,)/ http"]
+	if o.MediaType != "text/html" || o.Location != list[0].Outcome.Location {
+		t.Errorf("%+v", o)
+	}
+}
+
 // TestUnsealedFiles: a segment may have more than one file, and a URL more fetches than are read.
 func TestUnsealedFiles(t *testing.T) {
 	w := newWorld(t)
