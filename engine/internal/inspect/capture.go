@@ -82,6 +82,21 @@ func (v *visits) captures(ctx context.Context) ([]CaptureOf, error) {
 	return list, nil
 }
 
+// unsealedCaptures are the responses among the fetches that are not sealed, oldest first.
+func (v *visits) unsealedCaptures() (list []CaptureOf) {
+	for i := range v.unsealed {
+		x := &v.unsealed[i]
+		o := &x.Outcome
+		if o.HTTPStatus == 0 {
+			continue
+		}
+		c := storage.CDX{Segment: x.Segment, Location: o.Location, HTTPStatus: o.HTTPStatus, MediaType: o.MediaType}
+		c.Digest = x.Digest
+		list = append(list, CaptureOf{Time: o.Time, CDX: c, unsealed: x})
+	}
+	return list
+}
+
 // hasContent reports whether a capture is a page, or what else was requested, and not an error or a redirect.
 func hasContent(c *CaptureOf) bool { return c.HTTPStatus >= 200 && c.HTTPStatus < 300 }
 

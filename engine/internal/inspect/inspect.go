@@ -47,6 +47,14 @@ type Env struct {
 	UnsealedCaptures func(ctx context.Context, fn func(key, value []byte) error) error
 }
 
+// Unsealed is a fetch whose segment is not sealed: what sealing will write of it.
+type Unsealed struct {
+	Segment uint32
+	Outcome storage.FetchOutcome
+	Digest  [20]byte           // SHA-1 of the payload; zero without a response
+	Text    *storage.ParseText // nil: the page is not indexed, or was not parsed
+}
+
 // Inspect answers questions about one store. Safe for concurrent use.
 type Inspect struct{ env Env }
 

@@ -12,14 +12,6 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Unsealed is a fetch whose segment is not sealed: what sealing will write of it.
-type Unsealed struct {
-	Segment uint32
-	Outcome storage.FetchOutcome
-	Digest  [20]byte           // SHA-1 of the payload; zero without a response
-	Text    *storage.ParseText // nil: the page is not indexed, or was not parsed
-}
-
 // visits is where everything here finds out how often a URL was fetched: the store as of one moment, and the fetches
 // that were durable then in segments that were not sealed. Who asks only one of them tells half of the story.
 type visits struct {
@@ -54,19 +46,4 @@ func (in *Inspect) visitsOf(u urlkey.URL) (*visits, error) {
 	}
 	slices.SortStableFunc(v.unsealed, func(a, b Unsealed) int { return cmp.Compare(a.Outcome.Time, b.Outcome.Time) })
 	return v, nil
-}
-
-// unsealedCaptures are the responses among the fetches that are not sealed, oldest first.
-func (v *visits) unsealedCaptures() (list []CaptureOf) {
-	for i := range v.unsealed {
-		x := &v.unsealed[i]
-		o := &x.Outcome
-		if o.HTTPStatus == 0 {
-			continue
-		}
-		c := storage.CDX{Segment: x.Segment, Location: o.Location, HTTPStatus: o.HTTPStatus, MediaType: o.MediaType}
-		c.Digest = x.Digest
-		list = append(list, CaptureOf{Time: o.Time, CDX: c, unsealed: x})
-	}
-	return list
 }

@@ -4,6 +4,7 @@ package segment
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -121,4 +122,18 @@ func (p *parts) turn(name string) {
 			log.NextFile()
 		}
 	}
+}
+
+// unsealed are the numbers of segments that are not sealed and of which this process knows what is in them.
+func (p *parts) unsealed() []uint32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(maps.Keys(p.noted))
+}
+
+// notedOf is what is known of a segment that is not sealed; nil: nothing.
+func (p *parts) notedOf(number uint32) *noted {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.noted[number]
 }
