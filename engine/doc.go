@@ -60,6 +60,7 @@
 //	                                     and conductor.tend beside a crawl
 //	why was a URL not fetched?           internal/inspect; admission.Explain
 //	what is known of one URL or host?    stories.go, reports.go; internal/inspect
+//	a fetch of a moment ago?             internal/inspect/visits.go; internal/segment/unsealed.go reads it
 //	one line for each fetch?             crawllog.go adds the way to a URL; internal/crawllog writes
 //	what a later scope permits?          internal/phases/withheld.go
 //	PageRank?                            internal/phases/linkgraph.go, linkpasses.go, linkrank.go

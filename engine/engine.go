@@ -153,6 +153,14 @@ func (w *work) openRooms() (err error) {
 			rules, reachable := visit.RobotsRules(f, o.agentOf(u.HostKey()))
 			return reachable, string(visit.Denied(rules, u, max(o.MaxCrawlDelay, 0)))
 		},
+		UnsealedCaptures: w.segments.UnsealedCaptures,
+		Unsealed: func(u urlkey.URL) (list []inspect.Unsealed, err error) {
+			fetched, err := w.segments.Unsealed(u)
+			for _, f := range fetched {
+				list = append(list, inspect.Unsealed(f))
+			}
+			return list, err
+		},
 	})
 	if err = w.compareLogs(); err == nil && !o.ReadOnly {
 		w.crawlLog, err = openCrawlLog(o.CrawlLog, w.store, w.warn)

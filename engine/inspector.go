@@ -262,8 +262,9 @@ func (i *Inspector) Segment(number uint32) (SegmentView, error) {
 }
 
 // ParseRecords streams the parse records of a segment in key order, or the one of a URL in it; url "" means all.
-// Segment 0 means the newest sealed segment or, with a URL, the segment that has the URL's newest parse record. If
-// there is no parse record, the error wraps ErrNotFound and says why.
+// Segment 0 means the newest sealed segment or, with a URL, the segment that has the URL's newest parse record. Of one
+// URL there is also what a segment will have of it that is fetched now. If there is no parse record, the error wraps
+// ErrNotFound and says why.
 func (i *Inspector) ParseRecords(ctx context.Context, segment uint32, url string) iter.Seq2[ParseView, error] {
 	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.ParseRecord, error], error) {
 		var u urlkey.URL
@@ -310,8 +311,9 @@ func (i *Inspector) check(url string, scope policy.NormalizerScope) (URLCheck, e
 	return c, nil
 }
 
-// ExportCDXJ writes one CDXJ line for each capture, sorted, as replay tools read them. What was written before an
-// error stays written.
+// ExportCDXJ writes one CDXJ line for each capture, sorted, as replay tools read them. The captures of segments that
+// are fetched now are among them, as in Captures; these are read and parsed first, as when they were stored.
+// What was written before an error stays written.
 func (i *Inspector) ExportCDXJ(ctx context.Context, w io.Writer) error {
 	inner, leave, err := i.enter(ctx)
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 
 // What an Inspector tells of one URL or host in time.
 
-// Captures streams the stored responses of a URL, newest first, at most 10,000. Those of a segment are there once it is
-// sealed. A URL without any gives an empty stream.
+// Captures streams the stored responses of a URL, newest first, at most 10,000. Those of the segment that is fetched
+// now are there once they are synced, within a second; those of one that an earlier process left open, once that is
+// sealed or fetched on. A URL without any gives an empty stream.
 func (i *Inspector) Captures(ctx context.Context, url string) iter.Seq2[CaptureView, error] {
 	var u urlkey.URL
 	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.CaptureOf, error], error) {
@@ -34,7 +35,7 @@ func (i *Inspector) Captures(ctx context.Context, url string) iter.Seq2[CaptureV
 // newest capture with content, or the newest of all where none has content: only redirects and errors. A capture that
 // confirmed an earlier one (HTTP 304) comes with the content of that.
 //
-// Errors: ErrNotFound if there is no capture of the URL, in a sealed segment at least; those of a damaged WARC file.
+// Errors: ErrNotFound if there is no capture of the URL; those of a damaged WARC file.
 func (i *Inspector) StoredCopy(ctx context.Context, url string, at time.Time) (StoredCopy, error) {
 	inner, leave, err := i.enter(ctx)
 	if err != nil {

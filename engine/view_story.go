@@ -27,7 +27,8 @@ type URLStory struct {
 	NextDue time.Time `json:"next_due,omitzero"`
 	// Check is what the crawl makes of the URL now, in the words of `seine check url`.
 	Check URLCheck `json:"check"`
-	// Fetches are those in sealed segments, newest first, at most 1,000.
+	// Fetches are all that are durable, newest first, at most 1,000. crawldb, and so Record, has a fetch once the
+	// segment is updated.
 	Fetches []FetchView `json:"fetches"`
 	// Inlinks are the links to the URL, those found first before others; Outlinks are those of the newest content, in
 	// page order. Both have at most 100 links. The counts are of all; InlinkCount ends at 10,000.
@@ -238,7 +239,11 @@ func notIndexed(v *URLStory, s *inspect.URLStory) string {
 	}
 	switch r.Status {
 	case storage.StatusUnfetched:
-		if r.LastFetch.IsZero() {
+		switch {
+		case s.Newest == storage.SegmentOpen || s.Newest == storage.SegmentSealed:
+			return fmt.Sprintf("its newest fetch is in segment %d, which is %s: crawldb has it when that is updated",
+				v.Fetches[0].Segment, s.Newest)
+		case r.LastFetch.IsZero():
 			return "it was not fetched yet"
 		}
 		return "its last fetch failed: " + r.answer()

@@ -74,8 +74,9 @@ fetchlist, and in all compactions that these leave; bare is Pebble alone, which 
 with the same records and writes as many. written counts what reaches tables for each new or fetched record. The last
 columns are about a crawldb of which every URL was fetched.`,
 		units: []string{
-			"cpu-µs/link", "updatedb-cpu-µs/link", "bare-cpu-µs/link", "bare/updatedb", "written-B/record",
-			"injected-crawldb-B/record", "updated-crawldb-B/record", "nothing-due-ms", "spread-due-ms", "scan-ms",
+			"cpu-µs/link", "updatedb-cpu-µs/link", "generate-cpu-µs/link", "bare-cpu-µs/link", "bare/updatedb",
+			"written-B/record", "injected-crawldb-B/record", "updated-crawldb-B/record", "nothing-due-ms",
+			"spread-due-ms", "scan-ms",
 		},
 		means: `
 What a link costs grows far more slowly than crawldb. What remains is that the records of a segment lie further apart in

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
-	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -38,9 +37,8 @@ type copyView struct {
 	Captures []captureChoice
 	More     bool // there are more captures than shown
 	Missing  string
-	Open     time.Time // since when a crawl fills a segment, whose captures are not listed yet; zero: there is none
-	Frame    string    // address of the copy itself; "": it cannot be shown
-	Text     string    // of the parse record, where the copy itself cannot be shown
+	Frame    string // address of the copy itself; "": it cannot be shown
+	Text     string // of the parse record, where the copy itself cannot be shown
 	Cut      bool
 }
 
@@ -60,12 +58,6 @@ func (h *Handler) copyPage(w http.ResponseWriter, r *http.Request) {
 	p.Title, p.Body = "Stored copy of "+v.Shown, v
 	at := parseInstant(r.URL.Query().Get("at"))
 	stored, err := h.e.Inspect().StoredCopy(r.Context(), v.URL, at)
-	if err == nil || errors.Is(err, engine.ErrNotFound) {
-		var failed error
-		if v.Open, failed = h.openSince(r.Context()); failed != nil {
-			err = failed
-		}
-	}
 	status := http.StatusOK
 	switch {
 	case errors.Is(err, engine.ErrNotFound) || isNoURL(v.URL):
@@ -81,20 +73,6 @@ func (h *Handler) copyPage(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	h.show(w, status, "copy", p)
-}
-
-// openSince returns when the segment was opened that a crawl fills; zero: there is none. Its captures are not listed: a
-// capture counts from when its segment is sealed, and until then a crash may take the last ones back.
-func (h *Handler) openSince(ctx context.Context) (since time.Time, err error) {
-	for s, err := range h.e.Inspect().Segments(ctx) {
-		if err != nil {
-			return since, err
-		}
-		if s.State == storage.SegmentOpen && !s.Batch && s.Created.After(since) {
-			since = s.Created
-		}
-	}
-	return since, nil
 }
 
 func isNoURL(raw string) bool {

@@ -4,34 +4,38 @@ package web
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path"
-	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
 )
 
-// TestCopyWhileCrawling: while a crawl fills a segment, the page of a stored copy says that what it fetched since then
-// is not among the copies yet, also where there is none; afterwards it shows the copy and says nothing.
+// TestCopyWhileCrawling: while a crawl fills a segment, what it has fetched into it is on the page of the URL and on
+// that of the stored copy, and in the answers of the API; when it is sealed it is there once, as before.
 func TestCopyWhileCrawling(t *testing.T) {
-	var seen atomic.Bool
+	asked, released := make(chan struct{}), make(chan struct{})
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n, _ := strconv.Atoi(path.Base(r.URL.Path))
-		fmt.Fprintf(w, "<title>Net %d</title><p>The net %x. ", n, sha256.Sum256([]byte(r.URL.Path)))
-		if !seen.Load() { // there is always one page more, so that segments are filled and sealed again and again
-			fmt.Fprintf(w, `<a href="/%d">next</a>`, n+1)
+		w.Header().Set("Content-Type", "text/html")
+		switch r.URL.Path {
+		case "/first":
+			fmt.Fprint(w, "<title>A net</title><p>The net is mended.")
+		case "/held": // behind it in the order of keys
+			close(asked)
+			<-released
 		}
 	}))
 	defer site.Close()
+	release := sync.OnceFunc(func() { close(released) })
+	defer release()
+	now := time.Now() // it stands still, so that the segment does not become too old
 	e, err := engine.Open(engine.Options{
-		Dir: t.TempDir(), Memory: 64 << 20, AllowPrivate: true, Delay: -1, TrapDuplicates: -1,
+		Dir: t.TempDir(), Memory: 64 << 20, AllowPrivate: true, Delay: -1, Now: func() time.Time { return now },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -40,33 +44,45 @@ func TestCopyWhileCrawling(t *testing.T) {
 	crawled := make(chan error, 1)
 	go func() {
 		_, err := e.Crawl(context.Background(), engine.CrawlOptions{
-			Inject: engine.InjectOptions{URLs: []string{site.URL}},
+			Inject: engine.InjectOptions{URLs: []string{site.URL + "/first", site.URL + "/held"}},
 		})
 		crawled <- err
 	}()
 	h := New(e, Options{})
-	const notice = "is listed here when that segment is sealed"
-	first, none := site.URL+"/", site.URL+"/none"
-	missing := map[string]int{first: http.StatusOK, none: http.StatusNotFound}
-	for len(missing) > 0 {
-		for address, want := range missing {
-			status, _, body := opens(t, h, "/copy?url="+url.QueryEscape(address))
-			if status == want && strings.Contains(body, notice) {
-				delete(missing, address)
-			}
-		}
+	page := url.QueryEscape(site.URL + "/first")
+	<-asked
+	for status := 0; status != http.StatusOK; { // it is durable soon
+		status, _, _ = opens(t, h, "/copy?url="+page)
 		select {
 		case err := <-crawled:
-			t.Fatalf("the crawl ended, and no notice was seen at %v: %v", missing, err)
+			t.Fatalf("the crawl ended: %v", err)
 		default:
 		}
 	}
-	seen.Store(true)
-	if err := <-crawled; err != nil {
-		t.Fatal(err)
+	look := func(when string) (api string) {
+		t.Helper()
+		for address, want := range map[string][]string{
+			"/url?url=" + page:       {"1 fetch<", "HTTP 200", ">copy</a>"},
+			"/copy?url=" + page:      {"1 fetch<", "HTTP 200", "<iframe"},
+			"/copy/page?url=" + page: {"The net is mended."},
+		} {
+			status, _, body := opens(t, h, address)
+			for _, text := range want {
+				if status != http.StatusOK || !strings.Contains(body, text) {
+					t.Errorf("%s, %s: %q is not in %s", when, address, text, body)
+				}
+			}
+		}
+		_, _, body := opens(t, h, "/api/v1/captures?url="+page)
+		return body
 	}
-	status, _, body := opens(t, h, "/copy?url="+url.QueryEscape(first))
-	if status != http.StatusOK || strings.Contains(body, notice) {
-		t.Errorf("after the crawl: status %d\n%s", status, body)
+	open := look("open")
+	if status, _, body := opens(t, h, "/copy?url="+url.QueryEscape(site.URL+"/held")); status != http.StatusNotFound {
+		t.Errorf("a page that was not fetched: status %d\n%s", status, body)
+	}
+	release()
+	must(t, <-crawled)
+	if sealed := look("sealed"); sealed != open || !strings.Contains(open, site.URL+"/first") {
+		t.Errorf("captures %s, and before it was sealed %s", sealed, open)
 	}
 }

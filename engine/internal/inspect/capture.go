@@ -27,26 +27,27 @@ type CaptureOf struct {
 	// RevisitOf is the time of the capture with the content that this one confirmed: its answer was 304. 0: it has its
 	// own content, or that capture is gone.
 	RevisitOf int64
+
+	unsealed *Unsealed // nil: its segment is sealed, and the store has its parse record
 }
 
 // CapturesOf returns the captures of a URL, newest first; of more than capturesMax the newest.
 func (in *Inspect) CapturesOf(ctx context.Context, u urlkey.URL) ([]CaptureOf, error) {
-	return capturesOf(ctx, in.env.Store, u)
+	v, err := in.visitsOf(u)
+	if err != nil {
+		return nil, err
+	}
+	list, err := v.captures(ctx)
+	return list, errors.Join(err, v.Close())
 }
 
-func capturesOf(ctx context.Context, rd storage.Reader, u urlkey.URL) ([]CaptureOf, error) {
-	key := []byte(u.Key())
+// captures returns the captures, newest first; of more than capturesMax the newest.
+func (v *visits) captures(ctx context.Context) ([]CaptureOf, error) {
+	key := []byte(v.url.Key())
 	from, to := storage.AppendCDXKey(nil, key, 0), storage.AppendCDXKey(nil, key, math.MaxInt64)
 	var list []CaptureOf
 	content := int64(0)
-	for e, err := range scan(ctx, rd, storage.CDXRange(), from, to, storage.DecodeCDX) {
-		if err != nil {
-			return nil, fmt.Errorf("captures of %s: %w", u, err)
-		}
-		c := CaptureOf{CDX: *e.value}
-		if _, c.Time, err = storage.SplitCDXKey(e.key); err != nil {
-			return nil, fmt.Errorf("captures of %s: %w", u, err)
-		}
+	add := func(c CaptureOf) {
 		switch {
 		case c.HTTPStatus == http.StatusNotModified:
 			c.RevisitOf = content
@@ -58,9 +59,42 @@ func capturesOf(ctx context.Context, rd storage.Reader, u urlkey.URL) ([]Capture
 		}
 		list = append(list, c)
 	}
+	unsealed := v.unsealedCaptures()
+	for e, err := range scan(ctx, v, storage.CDXRange(), from, to, storage.DecodeCDX) {
+		if err != nil {
+			return nil, fmt.Errorf("captures of %s: %w", v.url, err)
+		}
+		c := CaptureOf{CDX: *e.value}
+		if _, c.Time, err = storage.SplitCDXKey(e.key); err != nil {
+			return nil, fmt.Errorf("captures of %s: %w", v.url, err)
+		}
+		for len(unsealed) > 0 && unsealed[0].Time < c.Time {
+			add(unsealed[0])
+			unsealed = unsealed[1:]
+		}
+		add(c)
+	}
+	for _, c := range unsealed {
+		add(c)
+	}
 	list = list[max(len(list)-capturesMax, 0):]
 	slices.Reverse(list)
 	return list, nil
+}
+
+// unsealedCaptures are the responses among the fetches that are not sealed, oldest first.
+func (v *visits) unsealedCaptures() (list []CaptureOf) {
+	for i := range v.unsealed {
+		x := &v.unsealed[i]
+		o := &x.Outcome
+		if o.HTTPStatus == 0 {
+			continue
+		}
+		c := storage.CDX{Segment: x.Segment, Location: o.Location, HTTPStatus: o.HTTPStatus, MediaType: o.MediaType}
+		c.Digest = x.Digest
+		list = append(list, CaptureOf{Time: o.Time, CDX: c, unsealed: x})
+	}
+	return list
 }
 
 // hasContent reports whether a capture is a page, or what else was requested, and not an error or a redirect.
@@ -95,14 +129,17 @@ func (in *Inspect) StoredCopy(ctx context.Context, u urlkey.URL, at time.Time) (
 }
 
 func (in *Inspect) storedCopy(ctx context.Context, u urlkey.URL, at time.Time) (c Copy, err error) {
-	snapshot := in.env.Store.Snapshot()
-	defer snapshot.Close()
-	list, err := capturesOf(ctx, snapshot, u)
+	v, err := in.visitsOf(u)
+	if err != nil {
+		return c, err
+	}
+	defer v.Close()
+	list, err := v.captures(ctx)
 	if err != nil {
 		return c, err
 	}
 	if len(list) == 0 {
-		return c, fmt.Errorf("%w: no sealed segment has a response", ErrNotFound)
+		return c, fmt.Errorf("%w: no segment has a response", ErrNotFound)
 	}
 	c.Capture = nearest(list, at)
 	c.Content = c.Capture
@@ -116,7 +153,7 @@ func (in *Inspect) storedCopy(ctx context.Context, u urlkey.URL, at time.Time) (
 	if err := in.readCopy(&c); err != nil {
 		return c, err
 	}
-	return c, in.addParsed(snapshot, u, &c)
+	return c, addParsed(v, u, &c)
 }
 
 // nearest chooses from captures, newest first.
@@ -183,31 +220,13 @@ func (in *Inspect) readCopy(c *Copy) (err error) {
 }
 
 // addParsed adds what the parser found out about a copy.
-func (in *Inspect) addParsed(rd storage.Reader, u urlkey.URL, c *Copy) error {
-	key := []byte(u.Key())
-	value, ok, err := rd.Get(storage.ParseLinks(c.Content.Segment), key, nil)
-	if err != nil {
+func addParsed(rd storage.Reader, u urlkey.URL, c *Copy) error {
+	if x := c.Content.unsealed; x != nil {
+		if c.Flags = x.Outcome.Flags; x.Text != nil {
+			c.Charset = x.Text.Charset
+		}
+	} else if err := c.addSealed(rd, []byte(u.Key())); err != nil {
 		return err
-	}
-	var o storage.FetchOutcome
-	if ok {
-		if err := storage.DecodeFetchOutcome(value, &o); err != nil {
-			return err
-		}
-	}
-	if o.Time == c.Content.Time { // the segment may have several captures of the URL
-		c.Flags = o.Flags
-		value, ok, err = rd.Get(storage.ParseTextRange(c.Content.Segment), key, value)
-		if err != nil {
-			return err
-		}
-		var text storage.ParseText
-		if ok {
-			if err := storage.DecodeParseText(value, &text); err != nil {
-				return err
-			}
-		}
-		c.Charset = text.Charset
 	}
 	for _, f := range c.Header {
 		if c.Charset == "" && strings.EqualFold(f.Name, "Content-Type") {
@@ -216,5 +235,31 @@ func (in *Inspect) addParsed(rd storage.Reader, u urlkey.URL, c *Copy) error {
 			}
 		}
 	}
+	return nil
+}
+
+// addSealed adds what the parse record of a copy says, if there is one.
+func (c *Copy) addSealed(rd storage.Reader, key []byte) error {
+	value, ok, err := rd.Get(storage.ParseLinks(c.Content.Segment), key, nil)
+	if err != nil || !ok {
+		return err
+	}
+	var o storage.FetchOutcome
+	if err := storage.DecodeFetchOutcome(value, &o); err != nil {
+		return err
+	}
+	if o.Time != c.Content.Time { // the segment may have several captures of the URL
+		return nil
+	}
+	c.Flags = o.Flags
+	value, ok, err = rd.Get(storage.ParseTextRange(c.Content.Segment), key, value)
+	if err != nil || !ok {
+		return err
+	}
+	var text storage.ParseText
+	if err := storage.DecodeParseText(value, &text); err != nil {
+		return err
+	}
+	c.Charset = text.Charset
 	return nil
 }

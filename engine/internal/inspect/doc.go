@@ -16,6 +16,7 @@
 //	linkdb ─────────▶ Inlinks ────────────────────────────┼──▶ package engine: views ──▶ text, JSON
 //	segments, parse ▶ Segments, Segment, ParseRecords ────┤
 //	cdx, WARC files ▶ Captures, StoredCopy, Verify ───────┤
+//	not sealed yet ─▶ CapturesOf, StoredCopy, URLStory ───┤
 //	all of them ────▶ URLStory, HostStory, reports ───────┤
 //	admission ──────▶ Explain ────────────────────────────┘
 //
@@ -31,6 +32,8 @@
 //   - An error ends a stream: it is the last thing that the stream yields.
 //   - What does not exist is an error that wraps ErrNotFound and says why, where that is known.
 //   - The order of everything is that of keys, or of a score with ties broken by key. It never depends on chance.
+//   - How often a URL was fetched is asked in one place, visits.go: sealed segments and those that are fetched now
+//     together, each fetch once. The export does the same for all URLs. Reports and Captures are of sealed segments.
 //   - Admission alone decides whether a URL may be crawled. Explain only collects the facts.
 //
 // # Who runs it

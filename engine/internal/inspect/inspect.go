@@ -39,6 +39,20 @@ type Env struct {
 	// denies the URL ("": it does not). It is only called with facts of a robots.txt that was requested. It must be
 	// safe for concurrent use.
 	Robots func(f *storage.HostFacts, u urlkey.URL) (reachable bool, denied string)
+	// Unsealed returns the durable fetches of a URL in segments that are not sealed, oldest first, and may return some
+	// that have been sealed since. nil: there are none.
+	Unsealed func(u urlkey.URL) ([]Unsealed, error)
+	// UnsealedCaptures calls fn with rows of cdx, in no order: the captures of all URLs that Unsealed has. nil: there
+	// are none.
+	UnsealedCaptures func(ctx context.Context, fn func(key, value []byte) error) error
+}
+
+// Unsealed is a fetch whose segment is not sealed: what sealing will write of it.
+type Unsealed struct {
+	Segment uint32
+	Outcome storage.FetchOutcome
+	Digest  [20]byte           // SHA-1 of the payload; zero without a response
+	Text    *storage.ParseText // nil: the page is not indexed, or was not parsed
 }
 
 // Inspect answers questions about one store. Safe for concurrent use.

@@ -4,6 +4,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -53,11 +54,21 @@ type ParseRecord struct {
 }
 
 // ParseRecords streams the parse records of a segment in key order, or that of one URL in it; the zero URL means all.
-// Segment 0 means the newest sealed one, or with a URL the one that has the URL's newest parse record. Where there is
-// no parse record, the error wraps ErrNotFound and says why.
+// Segment 0 means the newest sealed one, or with a URL the one that has the URL's newest parse record. A segment that
+// is not sealed has none yet, but of one URL it has what that will be. Where there is no parse record, the error wraps
+// ErrNotFound and says why.
 func (in *Inspect) ParseRecords(ctx context.Context, segment uint32, u urlkey.URL) iter.Seq2[ParseRecord, error] {
 	return func(yield func(ParseRecord, error) bool) {
+		open, err := in.unsealedRecord(segment, u)
+		if err != nil {
+			yield(ParseRecord{}, err)
+			return
+		}
 		number, err := in.parsedSegment(segment, u)
+		if open != nil && (number <= open.Segment || errors.Is(err, ErrNotFound)) {
+			yield(*open, nil)
+			return
+		}
 		if err != nil {
 			yield(ParseRecord{}, err)
 			return
@@ -84,6 +95,26 @@ func (in *Inspect) ParseRecords(ctx context.Context, segment uint32, u urlkey.UR
 		}
 		yield(ParseRecord{}, err)
 	}
+}
+
+// unsealedRecord returns the newest record of a URL in a segment that is not sealed, or in one of them; nil: there is
+// none.
+func (in *Inspect) unsealedRecord(segment uint32, u urlkey.URL) (*ParseRecord, error) {
+	if u.IsZero() {
+		return nil, nil
+	}
+	v, err := in.visitsOf(u)
+	if err != nil {
+		return nil, err
+	}
+	var newest *ParseRecord
+	for i := range v.unsealed {
+		x := &v.unsealed[i]
+		if (segment == 0 || segment == x.Segment) && (newest == nil || newest.Segment <= x.Segment) {
+			newest = &ParseRecord{Segment: x.Segment, Key: u.Key(), Outcome: &x.Outcome, Text: x.Text}
+		}
+	}
+	return newest, v.Close()
 }
 
 // parsedSegment chooses the segment to read parse records from.

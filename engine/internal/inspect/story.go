@@ -19,6 +19,8 @@ import (
 type URLStory struct {
 	Record  *Record // nil: crawldb does not know the URL
 	Fetches []Fetch // newest first, at most storyFetchesMax of them
+	// Newest is the state of the segment with the newest fetch; 0: there is none. crawldb has it from updated on.
+	Newest storage.SegmentState
 	// Inlinks are the first that are known, oldest segment first; Outlinks are those of the content. Of each at most
 	// storyLinksMax, and how many there are; InlinkCount ends at storyInlinksCounted.
 	Inlinks       []Link
@@ -35,7 +37,8 @@ type URLStory struct {
 	Title string
 }
 
-// Fetch is one fetch of a URL: its outcome, without links, or its capture where the parse record is purged, or both.
+// Fetch is one fetch of a URL: its outcome, or its capture where the parse record is purged, or both. Links are only
+// there if the segment is not sealed.
 type Fetch struct {
 	Segment uint32
 	Time    int64 // ms since 1970
@@ -45,7 +48,10 @@ type Fetch struct {
 
 // URLStory collects everything about a URL. It looks into every segment.
 func (in *Inspect) URLStory(ctx context.Context, u urlkey.URL) (s URLStory, err error) {
-	snapshot := in.env.Store.Snapshot()
+	snapshot, err := in.visitsOf(u)
+	if err != nil {
+		return s, err
+	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	segments, err := snapshot.SegmentList()
 	if err != nil {
@@ -56,8 +62,11 @@ func (in *Inspect) URLStory(ctx context.Context, u urlkey.URL) (s URLStory, err 
 	if err != nil {
 		return s, err
 	}
-	if s.Fetches, err = fetches(ctx, snapshot, segments, u); err != nil {
+	if s.Fetches, err = snapshot.fetches(ctx, segments); err != nil {
 		return s, err
+	}
+	if len(s.Fetches) > 0 {
+		s.Newest = stateOf(segments, s.Fetches[0].Segment)
 	}
 	if known {
 		s.Record = &r
@@ -86,16 +95,35 @@ func (in *Inspect) URLStory(ctx context.Context, u urlkey.URL) (s URLStory, err 
 	return s, err
 }
 
-// fetches returns the fetches of a URL in sealed segments, newest first.
-func fetches(ctx context.Context, rd storage.Reader, segments []storage.Segment, u urlkey.URL) ([]Fetch, error) {
-	captures, err := capturesOf(ctx, rd, u)
+// stateOf is the state of a segment of a list; 0: it is not in it.
+func stateOf(list []storage.Segment, number uint32) storage.SegmentState {
+	for i := range list {
+		if list[i].Number == number {
+			return list[i].State
+		}
+	}
+	return 0
+}
+
+// fetches returns all fetches of the URL, newest first.
+func (v *visits) fetches(ctx context.Context, segments []storage.Segment) ([]Fetch, error) {
+	captures, err := v.captures(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var list []Fetch
 	for i := range captures {
 		c := &captures[i]
-		list = append(list, Fetch{Segment: c.Segment, Time: c.Time, Capture: c})
+		f := Fetch{Segment: c.Segment, Time: c.Time, Capture: c}
+		if c.unsealed != nil {
+			f.Outcome = &c.unsealed.Outcome
+		}
+		list = append(list, f)
+	}
+	for i := range v.unsealed {
+		if x := &v.unsealed[i]; x.Outcome.HTTPStatus == 0 {
+			list = append(list, Fetch{Segment: x.Segment, Time: x.Outcome.Time, Outcome: &x.Outcome})
+		}
 	}
 	var value []byte
 	var links storage.OutlinkReader
@@ -105,15 +133,15 @@ func fetches(ctx context.Context, rd storage.Reader, segments []storage.Segment,
 		}
 		n := segments[i].Number
 		var ok bool
-		if value, ok, err = rd.Get(storage.ParseLinks(n), []byte(u.Key()), value); err != nil || !ok {
+		if value, ok, err = v.Get(storage.ParseLinks(n), []byte(v.url.Key()), value); err != nil || !ok {
 			if err != nil {
-				return nil, fmt.Errorf("parse record of %s: %w", u, err)
+				return nil, fmt.Errorf("parse record of %s: %w", v.url, err)
 			}
 			continue
 		}
 		var o storage.FetchOutcome
 		if err := storage.ReadFetchOutcome(value, &o, &links); err != nil {
-			return nil, fmt.Errorf("parse record of %s in segment %d: %w", u, n, err)
+			return nil, fmt.Errorf("parse record of %s in segment %d: %w", v.url, n, err)
 		}
 		at := slices.IndexFunc(list, func(f Fetch) bool { return f.Segment == n && f.Time == o.Time })
 		if at < 0 {
@@ -128,11 +156,7 @@ func fetches(ctx context.Context, rd storage.Reader, segments []storage.Segment,
 
 // addContent adds what the newest content of a URL says.
 func (s *URLStory) addContent(rd nearReader, segments []storage.Segment, r *Record) error {
-	for i := range segments {
-		if segments[i].Number == r.Segment {
-			s.State = segments[i].State
-		}
-	}
+	s.State = stateOf(segments, r.Segment)
 	value, ok, err := rd.Get(storage.ParseLinks(r.Segment), []byte(r.Key), nil)
 	if err != nil || !ok || r.Segment == 0 {
 		return err

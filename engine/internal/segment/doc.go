@@ -27,21 +27,25 @@
 // # Life
 //
 // An Attempt is the end of one fetch: a response, or the reason why there is none. Store appends it to the WARC and
-// parses it. It counts from the next Sync on, which returns the outcomes that have become durable. End ends the
+// parses it. It counts from the next Sync on, which returns the outcomes that have become durable, and from then until
+// the segment is sealed Unsealed finds it by its URL: it reads the record back, and parses it again. End ends the
 // segment's part of the files, and the next segment may go on behind it. Finish ends and seals the segment: parse
 // records, capture index and the segment's new state, with its parts of files, go into one ingestion. Abandon seals
 // nothing: Seal reads the parts back later. Resume reads them back and goes on with new files, of its own. Files are
 // closed with the last Writer. Purge removes what is deleted or replaced from files whose segments are all done.
 //
 // Of a sealed segment the store knows the parts. Of an open one the process knows them that wrote it; the next process
-// reads what belongs to no sealed segment once, in Survey, and finds the warcinfo records.
+// reads what belongs to no sealed segment once, in Survey, and finds the warcinfo records. Which URLs are in an open
+// segment, it knows again when it has read that back to fetch on.
 //
 // # Invariants
 //
 //   - An attempt gives the same parse records live and read back, byte for byte.
 //   - With Env.ParseLater nothing is parsed live: Finish does what Seal does. With Env.NoContent a record says how long
 //     the body was that it lacks; the page is then left out when an open segment is read back, and only then.
-//   - Nothing is counted before its WARC record is synced.
+//   - Nothing is counted, or found by Unsealed, before its WARC record is synced.
+//   - A fetch is what Unsealed says of it when its segment is sealed. The commit that makes the store have it comes
+//     before Unsealed forgets it.
 //   - Parts of segments do not overlap. Nothing is changed in what a sealed segment has, but by Purge and repair,
 //     which put another file in the place of a whole one.
 //   - A torn tail of a WARC file is cut off. A damaged place in the middle of an open segment is reported and left out
@@ -56,9 +60,10 @@
 //
 // # Bounds
 //
-// The sorters spill to disk beyond their share of memory. A Writer holds 8 bytes for each URL, and the outcomes since
-// the last Sync. Reading back uses all processors, with at most readAhead attempts waiting for each. Purge sorts the
-// captures of the segments whose files it replaces, and holds one record at a time.
+// The sorters spill to disk beyond their share of memory. A Writer holds 16 bytes for each URL, and the outcomes since
+// the last Sync. The 16 bytes are held until the segment is sealed: 640 KB for the largest of a crawl. Unsealed holds a
+// page and what it parses of it. Reading back uses all processors, with at most readAhead attempts waiting for each.
+// Purge sorts the captures of the segments whose files it replaces, and holds one record at a time.
 //
 // # Deliberately absent
 //

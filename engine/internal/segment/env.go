@@ -121,13 +121,6 @@ func (s *Segments) Files(number uint32) ([]string, error) {
 	return names, nil
 }
 
-// Stored is an outcome that is durable.
-type Stored struct {
-	URL     urlkey.URL
-	Outcome storage.FetchOutcome // without its links
-	Digest  [20]byte             // SHA-1 of the payload; zero without a response
-}
-
 // Again says how to seal a segment that was sealed before, in a store that is lost.
 type Again struct {
 	// Left, if not nil, says of a URL's key that it is left out. It is called from several goroutines.

@@ -4,6 +4,7 @@ package segment
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -23,13 +24,19 @@ type parts struct {
 	writers int
 	logs    []*warc.Writer // open, shared by segments
 	free    []*warc.Writer // of logs, those in which no segment is open
+	// noted are the fetches of segments that are not sealed, as far as this process has stored or resumed them.
+	noted map[uint32]*noted
 }
 
-// open counts a Writer.
-func (p *parts) open() {
+// open counts the Writer of a segment, whose fetches are noted in n.
+func (p *parts) open(number uint32, n *noted) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.writers++
+	if p.noted == nil {
+		p.noted = map[uint32]*noted{}
+	}
+	p.noted[number] = n
 }
 
 // leave ends the part of a segment in its log, nil if there is none, and lets the next one have the log. It returns
@@ -72,11 +79,12 @@ func (p *parts) close() error {
 	return failed
 }
 
-// sealed forgets a segment of which the store knows by now where it is.
+// sealed forgets a segment of which the store knows by now where it is, and what is in it.
 func (p *parts) sealed(number uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.at, number)
+	delete(p.noted, number)
 }
 
 // held are the files that nobody may change or remove: those that are written, and those with a part of a segment that
@@ -114,4 +122,18 @@ func (p *parts) turn(name string) {
 			log.NextFile()
 		}
 	}
+}
+
+// unsealed are the numbers of segments that are not sealed and of which this process knows what is in them.
+func (p *parts) unsealed() []uint32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(maps.Keys(p.noted))
+}
+
+// notedOf is what is known of a segment that is not sealed; nil: nothing.
+func (p *parts) notedOf(number uint32) *noted {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.noted[number]
 }

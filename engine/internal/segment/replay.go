@@ -260,9 +260,9 @@ func addAll(w *Writer, lane chan *Attempt, each Each) error {
 		if a.Response != nil {
 			a.Response.Release()
 		}
-		w.pendingMu.Lock()
-		w.hashes = append(w.hashes, xxh3.Hash(s.key))
-		w.pendingMu.Unlock()
+		w.noted.mu.Lock()
+		w.noted.add(xxh3.Hash(s.key), a.location)
+		w.noted.mu.Unlock()
 		read.add(a, &s)
 		if each != nil {
 			each(s.key, received, a.Took)

@@ -48,6 +48,7 @@ func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each Each) (
 		return nil, fmt.Errorf("reading segment %d back: %w", seg.Number, err)
 	}
 	w.earlier = files
+	w.noted.synced(len(w.noted.places)) // what is read back is on the disk
 	w.open()
 	return w, nil
 }
@@ -141,7 +142,9 @@ func (s *Segments) newFetch(seg storage.Segment) *Writer {
 // newWriter makes a writer without a WARC.
 func (s *Segments) newWriter(seg storage.Segment) *Writer {
 	sorter := s.env.Sorter
-	return &Writer{s: s, seg: seg, links: sorter(foldLast), text: sorter(foldLast), cdx: sorter(foldLast)}
+	return &Writer{
+		s: s, seg: seg, noted: &noted{}, links: sorter(foldLast), text: sorter(foldLast), cdx: sorter(foldLast),
+	}
 }
 
 // foldLast keeps the later of two values of one key: of a URL that was fetched twice within a segment, which only a
@@ -151,5 +154,5 @@ func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }
 // open makes a writer one that stores.
 func (w *Writer) open() {
 	w.stores = true
-	w.s.parts.open()
+	w.s.parts.open(w.seg.Number, w.noted)
 }

@@ -43,9 +43,7 @@ type Writer struct {
 	over   bool
 	files  []warc.FileInfo // where the segment is, since it ended
 
-	pendingMu sync.Mutex
-	pending   []Stored // appended to the WARC since the last sync
-	hashes    []uint64 // of the keys of all URLs in the segment
+	noted *noted // of all fetches in the segment
 
 	mu sync.Mutex // guards all below
 	// Texts are kept uncompressed. Without index, compressing each text with S2 took 198 µs a page (182 to 209),
@@ -82,10 +80,11 @@ func (w *Writer) Store(a *Attempt, s *Scratch) (storage.FetchStatus, error) {
 	}
 	o := s.outcome
 	o.Outlinks = nil
-	w.pendingMu.Lock()
-	w.pending = append(w.pending, Stored{a.URL, o, a.digest})
-	w.hashes = append(w.hashes, xxh3.Hash(s.key))
-	w.pendingMu.Unlock()
+	n := w.noted
+	n.mu.Lock()
+	n.pending = append(n.pending, Stored{a.URL, o, a.digest})
+	n.add(xxh3.Hash(s.key), a.location)
+	n.mu.Unlock()
 	return o.Status, nil
 }
 
@@ -165,7 +164,7 @@ func (w *Writer) add(a *Attempt, s *Scratch) error {
 	}
 	s.links = storage.AppendFetchOutcome(s.links[:0], o)
 	s.body = s.body[:0]
-	if o.Status == storage.FetchSuccess && o.Flags&(storage.FlagNoIndex|storage.FlagNotParsed) == 0 {
+	if hasText(o) {
 		s.body = storage.AppendParseText(s.body, &s.text)
 	}
 	w.mu.Lock()
@@ -179,10 +178,7 @@ func (w *Writer) add(a *Attempt, s *Scratch) error {
 		}
 	}
 	if a.Response != nil {
-		s.cdx = storage.CDX{
-			Segment: w.seg.Number, Location: a.location, HTTPStatus: o.HTTPStatus, MediaType: o.MediaType,
-			Digest: a.digest,
-		}
+		s.cdx = captureOf(w.seg.Number, a, o)
 		if err := w.cdx.Add(storage.AppendCDXKey(nil, s.key, o.Time), storage.AppendCDX(nil, &s.cdx)); err != nil {
 			return err
 		}
@@ -196,19 +192,33 @@ func (w *Writer) add(a *Attempt, s *Scratch) error {
 	return nil
 }
 
+// captureOf is the capture of an attempt that has a response.
+func captureOf(segment uint32, a *Attempt, o *storage.FetchOutcome) storage.CDX {
+	return storage.CDX{
+		Segment: segment, Location: a.location, HTTPStatus: o.HTTPStatus, MediaType: o.MediaType, Digest: a.digest,
+	}
+}
+
+// hasText reports whether the text of a page is kept beside its outcome: it can be found.
+func hasText(o *storage.FetchOutcome) bool {
+	return o.Status == storage.FetchSuccess && o.Flags&(storage.FlagNoIndex|storage.FlagNotParsed) == 0
+}
+
 // Sync makes everything that was stored durable and returns the outcomes that no earlier Sync returned, without their
 // links. After an error none of them may be counted, and the writer is of no more use.
 func (w *Writer) Sync() ([]Stored, error) {
-	w.pendingMu.Lock()
-	stored := w.pending
-	w.pending = nil
-	w.pendingMu.Unlock()
+	n := w.noted
+	n.mu.Lock()
+	stored, records := n.pending, len(n.places)
+	n.pending = nil
+	n.mu.Unlock()
 	if len(stored) == 0 {
 		return nil, nil
 	}
 	if err := w.warc.Sync(); err != nil {
 		return nil, fmt.Errorf("syncing the WARC of segment %d: %w", w.seg.Number, err)
 	}
+	n.synced(records)
 	if w.s.env.Log != nil {
 		w.s.env.Log(&w.seg, stored, false)
 	}
@@ -218,9 +228,9 @@ func (w *Writer) Sync() ([]Stored, error) {
 // Hashes returns the hashes of the keys of all URLs in the segment, those that Resume read back included. Nobody may be
 // storing any more.
 func (w *Writer) Hashes() []uint64 {
-	w.pendingMu.Lock()
-	defer w.pendingMu.Unlock()
-	return w.hashes
+	w.noted.mu.Lock()
+	defer w.noted.mu.Unlock()
+	return w.noted.hashes
 }
 
 // Size is how full a segment is.
