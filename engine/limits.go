@@ -104,6 +104,7 @@ const (
 	// defaultConcurrency is the number of fetchers. More than the hosts' delays allow only wait.
 	defaultConcurrency = 64
 	concurrencyMax     = 100_000
+	processorsMax      = 10_000
 	// perHostMax bounds Options.PerHost.
 	perHostMax = 64
 	// defaultMemory is the budget for sorters, caches and bodies, in bytes; memoryMin is the least that works.

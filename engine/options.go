@@ -277,12 +277,8 @@ func (o Options) withDefaults() Options {
 	if o.Memory == 0 {
 		o.Memory = defaultMemory
 	}
-	if o.Processors == 0 {
-		o.Processors = defaultProcessors()
-	}
-	if o.Concurrency == 0 {
-		o.Concurrency = defaultConcurrency
-	}
+	o.Processors = cmp.Or(o.Processors, defaultProcessors())
+	o.Concurrency = cmp.Or(o.Concurrency, defaultConcurrency)
 	if o.Delay == 0 {
 		o.Delay = defaultDelay
 	}

@@ -128,7 +128,7 @@ func (o *Options) outOfRange() (faults []error) {
 		least, most int
 	}{
 		{"Concurrency", o.Concurrency, 1, concurrencyMax},
-		{"PerHost", o.PerHost, 1, perHostMax},
+		{"Processors", o.Processors, 1, processorsMax}, {"PerHost", o.PerHost, 1, perHostMax},
 		{"MaxInlinks", o.MaxInlinks, 1, inlinksMax},
 		{"AnchorLength", o.AnchorLength, 1, storage.AnchorMaxBytes},
 		{"MaxDepth", o.MaxDepth, 0, depthMax},

@@ -31,6 +31,7 @@ func TestValidate(t *testing.T) {
 		"Proxy":          {engine.Options{Proxy: "http://u:hunter2@h:0"}, "port out of range: want http://[user"},
 		"RefuseTypes":    {engine.Options{RefuseTypes: []string{"a/b", "pdf"}}, `"pdf" is no media type`},
 		"Concurrency":    {engine.Options{Concurrency: 1e6}, "want 1 to 100000"},
+		"Processors":     {engine.Options{Processors: -1}, "want 1 to 10000"},
 		"PerHost":        {engine.Options{PerHost: 65}, "want 1 to 64"},
 		"MaxInlinks":     {engine.Options{MaxInlinks: 10_001}, "want 1 to 10000"},
 		"AnchorLength":   {engine.Options{AnchorLength: -1}, "want 1 to 256"},
