@@ -47,11 +47,14 @@ func preferSearches(delta int) {
 	was := preferred.engines
 	preferred.engines += delta
 	switch {
-	case was == 0:
+	case was == 0: // where nothing is to change, Go goes on following the quota
 		preferred.before = runtime.GOMAXPROCS(0)
 		preferred.after = placesFor(preferred.before, runtime.NumCPU(), os.Getenv("GOMAXPROCS"))
-		runtime.GOMAXPROCS(preferred.after)
-	case preferred.engines == 0 && runtime.GOMAXPROCS(0) == preferred.after: // nobody else has changed it
+		if preferred.after != preferred.before {
+			runtime.GOMAXPROCS(preferred.after)
+		}
+	case preferred.engines == 0 && preferred.after != preferred.before &&
+		runtime.GOMAXPROCS(0) == preferred.after: // nobody else has changed it
 		runtime.GOMAXPROCS(preferred.before)
 	}
 }
@@ -70,7 +73,7 @@ func defaultProcessors() int {
 // placesSpan has passed without another one. GOMAXPROCS changes on the timer's goroutine, for that waits until garbage
 // collection pauses. The zero value is ready. Safe for concurrent use.
 type places struct {
-	last   atomic.Int64 // when a search came last, in nanoseconds since 1970
+	last   atomic.Int64 // when a search came last: sinceStart, which no change of the clock moves
 	timing atomic.Bool  // step is due or runs
 
 	mu     sync.Mutex
@@ -79,9 +82,14 @@ type places struct {
 	closed bool
 }
 
+// placesEpoch is a moment before all searches.
+var placesEpoch = time.Now()
+
+func sinceStart() time.Duration { return time.Since(placesEpoch) }
+
 // searched notes a search beside a crawl.
 func (p *places) searched() {
-	p.last.Store(time.Now().UnixNano())
+	p.last.Store(int64(sinceStart()))
 	if p.timing.Load() || !p.timing.CompareAndSwap(false, true) {
 		return
 	}
@@ -103,7 +111,7 @@ func (p *places) step() {
 		p.counts = true
 		preferSearches(+1)
 	}
-	if left := placesSpan - time.Since(time.Unix(0, p.last.Load())); left > 0 {
+	if left := placesSpan - (sinceStart() - time.Duration(p.last.Load())); left > 0 {
 		p.timer.Reset(left)
 		return
 	}

@@ -62,7 +62,7 @@ func TestPlaces(t *testing.T) {
 	if n := runtime.GOMAXPROCS(0); n != many {
 		t.Errorf("GOMAXPROCS is %d after the first engine's end, want %d", n, many)
 	}
-	b.last.Store(time.Now().Add(-placesSpan).UnixNano()) // no search has come since
+	b.last.Store(int64(sinceStart() - placesSpan)) // no search has come since
 	b.step()
 	wait(few)
 	b.searched() // one comes again
