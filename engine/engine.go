@@ -206,9 +206,6 @@ func (e *Engine) Close() error {
 	return e.w.close()
 }
 
-// Processors returns Options.Processors, or what it is by default.
-func (e *Engine) Processors() int { return e.w.o.Processors }
-
 // Store returns the store, for reading. Closing it or writing to it damages the engine. After Close its methods return
 // ErrClosed.
 func (e *Engine) Store() *storage.Store { return e.w.store }

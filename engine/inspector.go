@@ -311,6 +311,9 @@ func (i *Inspector) check(url string, scope policy.NormalizerScope) (URLCheck, e
 	return c, nil
 }
 
+// Processors returns Options.Processors, or what it is by default.
+func (i *Inspector) Processors() int { return i.w.o.Processors }
+
 // ExportCDXJ writes one CDXJ line for each capture, sorted, as replay tools read them. The captures of segments that
 // are fetched now are among them, as in Captures; these are read and parsed first, as when they were stored.
 // What was written before an error stays written.

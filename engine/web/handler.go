@@ -50,7 +50,7 @@ func New(e *engine.Engine, o Options) *Handler {
 		e: e, o: o, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
 		workers: make(chan struct{}, workersMax), streams: make(chan struct{}, streamsMax),
 		viewers: make(chan struct{}, viewersMax), flights: flights{byKey: map[string]*flight{}},
-		queue: newQueue(e.Processors()),
+		queue: newQueue(e.Inspect().Processors()),
 	}
 	h.routeHealth()
 	h.routeMetrics()
