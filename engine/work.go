@@ -130,8 +130,9 @@ func (w *work) network() (*network, error) {
 			Delay:         func() time.Duration { return time.Duration(w.live.delay.Load()) },
 			MaxCrawlDelay: max(w.o.MaxCrawlDelay, 0),
 			Slots:         w.o.shares().slots, FactsBytes: w.o.shares().facts, GiveWay: w.index.NewPace().Worked,
-			Busy: func() func() { return w.stages.time(stageRefill) },
-			Warn: w.warn, Stored: w.o.Events.PageStored, Page: page,
+			Refills: max(refillsLeast, w.o.Processors),
+			Busy:    func() func() { return w.stages.time(stageRefill) },
+			Warn:    w.warn, Stored: w.o.Events.PageStored, Page: page,
 		})
 	})
 	return &w.net, w.net.err

@@ -232,11 +232,30 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		}
 	}
 	if it.cost() > x.few && marksCheaply(it) {
-		r.walk(it, 0, 0)
+		r.enough = 0
+		x.walk(&r, root, it)
 		return false
 	}
-	x.total += r.walk(it, 0, r.enough)
+	x.total += x.walk(&r, root, it)
 	return true
+}
+
+// walk is ranker.walk of a tree, whose iterator it is.
+func (x *execution) walk(r *ranker, root *node, it iterator) uint64 {
+	return x.inWindows(r, sumDocs, func(w *execution, r *ranker, windows iter.Seq[int]) (count uint64) {
+		it := it
+		if w != x {
+			it = w.open(r.part, root, 1)
+		}
+		if it == nil { // the search is to end
+			return 0
+		}
+		for n := range windows {
+			lo := uint32(n) * sumDocs
+			count = r.walk(it, lo, lo+sumDocs-1, count, r.enough)
+		}
+		return count
+	})
 }
 
 // rankPhrase offers the documents of a phrase that is dense enough for windows, and returns their number.

@@ -9,49 +9,60 @@ import (
 )
 
 // Pace has searches go first where work that nobody waits for shares the processors with them. It keeps a balance: what
-// its users worked since the last wait may be waited for, no more. So they keep at least half of their speed while
-// there is always a search, and lose nothing while there is none.
+// its users worked may be waited for, no more. So they stand still while a search runs, as long as searches take less
+// than half of the time, keep at least half of their speed while there is always a search, and lose nothing while there
+// is none.
 //
 // Tried first: a wait of ten sleeps of half a millisecond before each document, whatever that took. A sleep is as long
 // as the system's timer has it, so ten took 14.6 ms, and 1,000 documents 14.6 s in place of .075 s while one search was
-// open. Now they take 1.3 times as long. Any goroutine may call its methods.
+// open. Then, waits for no more than was worked since the search began: the 99th percentile of searches of 10^6
+// documents, beside a crawl at full speed on two processors, was 57 ms, and is 33 with the credit. Any goroutine may
+// call its methods.
 type Pace struct {
 	x *Index
-	// balance is the work, in nanoseconds, that was not waited for yet. It is below 0 after a sleep that took longer
-	// than it should: the next wait is later then.
+	// balance is the work, in nanoseconds, that was not waited for yet, giveWayCredit at most. It is below 0 after a
+	// sleep that took longer than it should: the next wait is later then.
 	balance atomic.Int64
 }
 
 const (
-	// giveWayMost is the longest wait, and the work for which one is worth while: with less the timer's steps, of a
-	// millisecond or so, would decide how long waits are. A search that takes longer shares the processors then.
-	giveWayMost = 2 * time.Millisecond
-	giveWayStep = 500 * time.Microsecond
+	// giveWayCredit bounds the balance, and so the time for which work stands still at once. Nearly all searches end
+	// earlier.
+	giveWayCredit = 200 * time.Millisecond
+	// giveWayLeast is the work for which a wait is worth while: with less the timer's steps, of a millisecond or so,
+	// would decide how long waits are.
+	giveWayLeast = 2 * time.Millisecond
+	giveWayStep  = 500 * time.Microsecond
 )
 
 // NewPace returns the Pace of some goroutines that do one kind of work.
 func (x *Index) NewPace() *Pace { return &Pace{x: x} }
 
-// Worked says how long its caller worked, and returns when no search runs, or after 2 ms at most and a step of the
-// system's timer, or at once if less was worked than that since the last wait.
+// Worked says how long its caller worked, and returns when no search runs, or when the balance is used up.
 func (p *Pace) Worked(d time.Duration) {
-	if p.x.searching.Load() == 0 {
-		if p.balance.Load() > 0 { // what nobody had to wait for is no reason to wait longer later
-			p.balance.Store(0)
+	if p.balance.Add(int64(d)) > int64(giveWayCredit) {
+		p.balance.Store(int64(giveWayCredit)) // what a goroutine spends at this moment is not worth a lock
+	}
+	for p.x.searching.Load() > 0 {
+		balance := p.balance.Load()
+		if balance < int64(giveWayLeast) {
+			return
 		}
-		return
+		if p.balance.CompareAndSwap(balance, balance-int64(giveWayLeast)) {
+			p.wait()
+		}
 	}
-	if balance := p.balance.Add(int64(d)); balance < int64(giveWayMost) ||
-		!p.balance.CompareAndSwap(balance, balance-int64(giveWayMost)) {
-		return // or another goroutine changed the balance at this moment: it looks too
-	}
+}
+
+// wait sleeps until no search runs, or for the part of the balance that its caller took, and gives back what is left.
+func (p *Pace) wait() {
 	start := p.x.clock.now()
 	waited := time.Duration(0)
-	for ; p.x.searching.Load() > 0 && waited < giveWayMost; waited = p.x.clock.now().Sub(start) {
+	for ; p.x.searching.Load() > 0 && waited < giveWayLeast; waited = p.x.clock.now().Sub(start) {
 		p.x.gaveWay.Add(1)
-		p.x.clock.sleep(min(giveWayStep, giveWayMost-waited))
+		p.x.clock.sleep(min(giveWayStep, giveWayLeast-waited))
 	}
-	p.balance.Add(int64(giveWayMost - waited))
+	p.balance.Add(int64(giveWayLeast - waited))
 }
 
 // clock is the time by which work gives way. Tests have one that they move.

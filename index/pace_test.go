@@ -73,18 +73,24 @@ func TestGiveWay(t *testing.T) {
 	}
 }
 
-// TestPaceBalance: a wait is 2 ms at most, and what one took too long the next ones do not take.
+// TestPaceBalance: what was worked while nothing searched, up to a bound, may be waited for at once, then as much as was
+// worked since. What one wait took too long the next ones do not take.
 func TestPaceBalance(t *testing.T) {
+	const credit = 200 * time.Millisecond
 	_, x := newStore(t)
 	c := &paceClock{}
 	c.use(x)
 	p := x.NewPace()
-	p.Worked(time.Hour) // while nothing searches
-	defer x.Searching()()
-	if p.Worked(time.Millisecond); c.slept > 0 {
-		t.Errorf("waited for %v after a millisecond of work", c.slept)
+	p.Worked(time.Hour)
+	if c.slept > 0 {
+		t.Errorf("waited for %v although nothing searches", c.slept)
 	}
-	worked := time.Millisecond
+	defer x.Searching()()
+	p.Worked(time.Millisecond)
+	if c.slept < credit-2*time.Millisecond || c.slept > credit+paceTimer {
+		t.Errorf("waited for %v at first, of a credit of %v", c.slept, credit)
+	}
+	worked := credit + time.Millisecond
 	for range 1000 {
 		before := c.slept
 		p.Worked(time.Millisecond)
@@ -98,5 +104,21 @@ func TestPaceBalance(t *testing.T) {
 	}
 	if c.slept < worked*9/10 {
 		t.Errorf("waited for %v after %v of work", c.slept, worked)
+	}
+}
+
+// TestPaceEnds: a wait ends with the search, whatever credit is left.
+func TestPaceEnds(t *testing.T) {
+	_, x := newStore(t)
+	p := x.NewPace()
+	over, slept := x.Searching(), 0
+	x.SetClock(func() time.Time { return time.Unix(0, int64(slept)*int64(time.Millisecond)) }, func(time.Duration) {
+		if slept++; slept == 5 {
+			over()
+		}
+	})
+	p.Worked(time.Hour)
+	if slept != 5 {
+		t.Errorf("slept %d times; the search ended in the fifth", slept)
 	}
 }

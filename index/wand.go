@@ -186,12 +186,12 @@ func scoresAbove[I iterator](parts []I, bounds []points, beside, need points, se
 	return sum
 }
 
-// walk offers the documents that an iterator finds. It counts them, deleted ones left out, as long as count is less
-// than enough; then it passes those that cannot be among the best.
-func (r *ranker) walk(it iterator, count, enough uint64) uint64 {
+// walk offers the documents from lo to hi that an iterator finds, which may stand among them, but not behind. It counts
+// them, deleted ones left out, as long as count is less than enough; then it passes those that cannot be among the best.
+func (r *ranker) walk(it iterator, lo, hi uint32, count, enough uint64) uint64 {
 	upTo, bound, known := uint32(0), points(0), false
 	need := r.need()
-	for doc := it.seek(0); doc != end && !r.work.over; {
+	for doc := it.seek(lo); doc <= hi && !r.work.over; {
 		if !known || doc > upTo {
 			need = r.need()
 			if _, upTo = it.shallow(doc); upTo == end {

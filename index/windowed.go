@@ -9,9 +9,9 @@ import (
 )
 
 // A long query of one large index segment has its windows searched side by side too, where ranking goes window by
-// window: heldAny, heldAll, met. Lucene's IndexSearcher cuts segments for its threads as well. Each goroutine has an
-// execution with lists of its own and takes windows in order, a few at a time, so that none ends long after the others.
-// The result is the same for the reasons that together.go gives.
+// window, or can: heldAny, heldAll, met, walk. Lucene's IndexSearcher cuts segments for its threads as well. Each
+// goroutine has an execution with lists of its own and takes windows in order, a few at a time, so that none ends long
+// after the others. The result is the same for the reasons that together.go gives.
 
 const (
 	// unevenPart is the part of all documents from which on the windows of the largest segment are searched side by

@@ -33,8 +33,12 @@ type Env struct {
 	// Slots is the number of responses that are decoded, parsed and packed at the same time, by all runs; 0 means
 	// two.
 	Slots int
+	// Refills is the number of refills of one run that read the store at the same time, however many wait for
+	// addresses; 0 means two.
+	Refills int
 	// GiveWay returns when something that people wait for has had the processors, or soon. It is called after each
-	// response is stored, with the time that this took, while the response's slot is still taken. nil: nothing does.
+	// response is stored, with the time that this took, while the response's slot is still taken, and likewise after
+	// each refill. nil: nothing does.
 	GiveWay func(worked time.Duration)
 	// FactsBytes bounds the facts of hosts in memory, in bytes: mostly robots.txt files and their rules. Beyond it,
 	// those used least recently are written to hostdb and forgotten. 0 means 64 MiB.

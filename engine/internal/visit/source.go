@@ -3,6 +3,7 @@
 package visit
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"net/netip"
@@ -26,6 +27,7 @@ import (
 type Source struct {
 	h      *Hosts
 	supply Supply
+	reads  chan struct{} // one element for each refill that reads the store
 
 	mu     sync.RWMutex
 	handMu sync.Mutex // guards handed; nobody waits while holding it
@@ -50,8 +52,11 @@ const (
 
 // NewSource returns a source of what the supply offers.
 func NewSource(h *Hosts, supply Supply) *Source {
-	return &Source{h: h, supply: supply, handed: map[uint64]struct{}{}, broken: map[uint64]struct{}{},
-		unseen: unseen{admission: h.env.Admission}}
+	return &Source{
+		h: h, supply: supply, reads: make(chan struct{}, cmp.Or(h.env.Refills, 2)),
+		handed: map[uint64]struct{}{}, broken: map[uint64]struct{}{},
+		unseen: unseen{admission: h.env.Admission},
+	}
 }
 
 // Refill implements frontier.Source. After an error nothing is handed out.
@@ -59,6 +64,12 @@ func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (fr
 	out := frontier.Refill{Addr: s.address(ctx, host)}
 	if set := s.h.env.Admission.HostSettings(host); set != nil {
 		out.Delay, out.PerHost = set.Delay, set.PerHost
+	}
+	select {
+	case s.reads <- struct{}{}:
+		defer s.read(time.Now())
+	case <-ctx.Done():
+		return out, ctx.Err()
 	}
 	if err := s.h.recall(host, &out); err != nil {
 		return out, err
@@ -94,6 +105,14 @@ func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (fr
 	}
 	out.URLs = s.hand(host, chosen.URLs)
 	return out, nil
+}
+
+// read ends a refill's reading of the store, which began at a time.
+func (s *Source) read(began time.Time) {
+	if s.h.env.GiveWay != nil {
+		s.h.env.GiveWay(time.Since(began))
+	}
+	<-s.reads
 }
 
 // priority returns the priority of a host, 0 to 1, by the score of its best URL.

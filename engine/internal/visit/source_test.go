@@ -129,6 +129,56 @@ func TestRefillFails(t *testing.T) {
 	}
 }
 
+// TestRefillsAtOnce: however many refills there are, no more than Env.Refills read the store at once, and give way to
+// searches when they have; the others end with their context.
+func TestRefillsAtOnce(t *testing.T) {
+	const all, most = 16, 3
+	w := newWorld(t, admission.Options{})
+	w.env.Refills = most
+	var gaveWay atomic.Int64
+	w.env.GiveWay = func(time.Duration) { gaveWay.Add(1) }
+	var now atomic.Int64
+	reads, release := make(chan bool, all), make(chan bool)
+	s := NewSource(NewHosts(w.env), Supply{
+		Choose: func(storage.Reader, urlkey.HostKey, int, func([]byte) bool, uint64) (Chosen, error) {
+			if n := now.Add(1); n > most {
+				t.Errorf("%d refills read at once", n)
+				return Chosen{}, nil
+			}
+			reads <- true
+			<-release
+			return Chosen{}, nil
+		},
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	ends := make(chan error, all)
+	for i := range all {
+		host := w.host(fmt.Sprintf("h%d.example", i))
+		go func() {
+			_, err := s.Refill(ctx, host, 1)
+			ends <- err
+		}()
+	}
+	for range most {
+		<-reads
+	}
+	cancel()
+	for range all - most {
+		if err := <-ends; !errors.Is(err, context.Canceled) {
+			t.Errorf("a refill that waited: %v", err)
+		}
+	}
+	close(release)
+	for range most {
+		if err := <-ends; err != nil {
+			t.Errorf("a refill that read: %v", err)
+		}
+	}
+	if n := gaveWay.Load(); n != most {
+		t.Errorf("%d refills gave way, not %d", n, most)
+	}
+}
+
 // TestHosts: hosts are named in key order, from where the last call ended, and from the beginning after the last.
 func TestHosts(t *testing.T) {
 	w := newWorld(t, admission.Options{})
