@@ -399,3 +399,34 @@ func BenchmarkUnpack(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkReadBlockFreqs decodes the frequencies of blocks of a word that some documents have in their title or in a
+// heading too, as most words are. ns/op is of a block.
+func BenchmarkReadBlockFreqs(b *testing.B) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var blocks [][]byte
+	for range 4096 { // more than a processor foresees the branches of
+		w := &blockWriter{}
+		for doc := range uint32(blockDocs) {
+			freqs := [fieldCount]uint32{}
+			freqs[fieldBody] = 1 + uint32(rng.ExpFloat64())
+			for f, chance := range map[int]float64{fieldTitle: .1, fieldAround: .15, fieldHeadings: .2} {
+				if rng.Float64() < chance {
+					freqs[f] = 1
+				}
+			}
+			w.add(doc, &freqs)
+		}
+		rest, err := skipBlockDocs(w.append(nil, -1), -1, blockDocs-1, blockDocs)
+		if err != nil {
+			b.Fatal(err)
+		}
+		blocks = append(blocks, rest)
+	}
+	var freqs blockFreqs
+	for n := 0; b.Loop(); n++ {
+		if err := readBlockFreqs(blocks[n%len(blocks)], blockDocs, &freqs); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

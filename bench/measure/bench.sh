@@ -56,6 +56,8 @@ bin/seine bench --pages 10000 --runs 4 --profile --out "$out/crawl.txt" >/dev/nu
 usual=seine,seine-no-index,floor-fasthttp,floor-libraries
 bin/seine bench --pages 0 --hosts 10000 --host-pages 20 --runs 1 --variants $usual --out "$out/hosts.txt" >/dev/null
 bin/seine bench --pages 10000 --runs 1 --gzip --variants $usual --out "$out/gzip.txt" >/dev/null
+bin/seine bench long --pages 100000 --hosts 1000 --short 20000 --svg bench/measure/plots/long.svg \
+	--out "$out/long.txt" >/dev/null
 bin/seine bench polite --out "$out/polite.txt" >/dev/null
 bin/seine bench scale --urls 300000,3000000 --segments 2 --out "$out/scale.txt" >/dev/null
 bin/seine bench peaks --most 1.25 --out "$out/peaks.txt" >/dev/null
@@ -72,6 +74,7 @@ if [ "$mode" = full ]; then
 		>"$out/full-vocabulary.txt"
 	bin/seine bench --pages 100000 --runs 5 --variants seine,floor-fasthttp --out "$out/full-1e5.txt" >/dev/null
 	bin/seine bench --pages 1000000 --runs 1 --variants seine,floor-fasthttp --out "$out/full-1e6.txt" >/dev/null
+	bin/seine bench long --svg bench/measure/plots/long.svg --out "$out/full-long.txt" >/dev/null
 	bin/seine bench scale --urls 1000000,10000000 --out "$out/full-scale.txt" >/dev/null
 	[ -d bench/out/realweb-S/root ] || bench/acceptance/realweb.sh >&2
 	root=bench/out/realweb-S/root
@@ -79,7 +82,7 @@ if [ "$mode" = full ]; then
 		--out "$out/full-docs.txt" >/dev/null
 fi
 today=$(find "$out" -name 'full-*.txt' -newermt "$(date +%Y-%m-%d)" | sort)
-files="$out/layers.txt $out/crawl.txt $out/hosts.txt $out/gzip.txt $out/polite.txt
+files="$out/layers.txt $out/crawl.txt $out/hosts.txt $out/gzip.txt $out/long.txt $out/polite.txt
 $out/scale.txt $out/peaks.txt $out/schedules.txt $out/manuals.txt $today"
 [ -f "$out/peers.txt" ] && files="$files $out/peers.txt"
 # shellcheck disable=SC2086

@@ -2,6 +2,8 @@
 
 package measure
 
+import "slices"
+
 // section is a part of BENCHMARKS.md: what was measured, a table, and what it means for a user. Lessons of profiles
 // and things that were tried stand beside the code that they are about, not here.
 type section struct {
@@ -15,112 +17,11 @@ type section struct {
 	drawn   string // file among the plots that the command has drawn; "": none
 }
 
-var sections = []section{
-	{
-		layer:   "Crawl",
-		title:   "Whole crawls",
-		command: "bin/seine bench --pages … --hosts … --profile",
-		what: `
-seine crawls a web on loopback from the first pages of its hosts, without delay between requests, on the cores that
-the web's server runs on too. The synthetic web has pages of 12 KB with 50 links: 100 pages a host in pages=N, 20 in
-hosts=N; with -gzip its responses are compressed at level 1, as nginx does. manuals and recipe-S are HTML documents of
-Debian packages.
+// sections are in the order of BENCHMARKS.md.
+var sections = slices.Concat(crawlSections, layerSections)
 
-seine stores everything (WARC, parse records, crawldb, linkdb) and indexes; seine-no-index does not index; seine-log
-also writes the crawl log, a line for each URL.
-floor-fasthttp is fasthttp's client in a loop that knows all URLs beforehand, keeps nothing and decompresses nothing.
-floor-libraries also lexes each page (tdewolff), digests it (SHA-1), compresses it (klauspost's fastest deflate) and
-writes it: no crawler that stores pages with these libraries takes less.`,
-		units: []string{
-			"cpu-µs/page", "pages/s", "server-cpu-µs/page", "peak-MB", "warc-B/page", "store-B/URL",
-		},
-		plots: []plot{
-			{
-				file: "crawl-cpu.svg", title: "Processor time of the crawler, µs a page", unit: "cpu-µs/page",
-				x: "pages=", xLabel: "pages of the web",
-			},
-			{file: "crawl-rate.svg", title: "Pages a second", unit: "pages/s", x: "pages=", xLabel: "pages of the web"},
-		},
-		means: `
-A crawl is limited by processor time: about three tenths of it are the index, and a fifth is what the libraries
-alone take. A large web takes more memory than a small one, because segments grow as far as --memory allows. Servers
-that compress their responses make a crawl cheaper, because the WARC keeps the compressed bytes as they came.`,
-	},
-	{
-		layer:   "Polite",
-		title:   "Polite crawls",
-		command: "bin/seine bench polite",
-		what: `
-A crawl as the real web needs it: hosts of very different sizes, some slow, some failing, some that ask for a second
-between requests, and a delay for all the others; beside it the same web without a delay, up to as many pages. Most of
-the time the crawler waits for hosts, and hosts come to their ends one after another. The servers judge that no request
-came too soon. small-tables are those under 4 KB; written counts every byte that the crawler wrote to the disk.`,
-		units: []string{
-			"cpu-µs/page", "cpu/without-delay", "pages/s", "segments", "WARC-files", "tables", "small-tables",
-			"KB/table", "written-KB/page", "peak-MB",
-		},
-		means: `
-A polite crawl takes little of a machine, though a page costs it half as much again as a page of a crawl without delays.
-Small updates gather in memory before they become tables of the store and segments of the index.`,
-	},
-	{
-		layer:   "Scale",
-		title:   "Growing databases",
-		command: "bin/seine bench scale",
-		what: `
-The same segments, brought into crawldbs of growing sizes: pages of some three thousand hosts with 50 links each, most
-of them within their host. Nothing is fetched. cpu is the processor time of a link in updatedb, in choosing the next
-fetchlist, and in all compactions that these leave; bare is Pebble alone, which joins the same keys, sorted beforehand,
-with the same records and writes as many. written counts what reaches tables for each new or fetched record. The last
-columns are about a crawldb of which every URL was fetched.`,
-		units: []string{
-			"cpu-µs/link", "updatedb-cpu-µs/link", "generate-cpu-µs/link", "bare-cpu-µs/link", "bare/updatedb",
-			"written-B/record", "injected-crawldb-B/record", "updated-crawldb-B/record", "nothing-due-ms",
-			"spread-due-ms", "scan-ms",
-		},
-		means: `
-What a link costs grows far more slowly than crawldb. What remains is that the records of a segment lie further apart in
-a large crawldb, which costs Pebble alone as much.`,
-	},
-	{
-		layer:   "Peak",
-		title:   "Peaks of memory",
-		command: "bin/seine bench peaks",
-		what: `
-The largest resident set of a crawl of hosts that are meant to take memory: bodies that grow past what is decoded, in
-each content coding and with the largest windows; bodies of 10 MB; bodies that grow when they are transcoded; and pages
-whose links are a million URLs. There are as many hosts as fetchers.`,
-		units: []string{"peak/memory", "peak-MB", "URLs", "pages/s"},
-		means: `
-A process stays within 1.25 times --memory, whatever servers send, and more fetchers do not take more memory for pages.
-make bench fails if one does not.`,
-	},
-	{
-		layer:   "Serial",
-		title:   "Work of one goroutine",
-		command: "bin/seine bench --profile",
-		what: `
-The processor time of the goroutines that a crawl has only one of, by a CPU profile: what bounds the pages a second of a
-machine with any number of cores. update is sealing and updatedb, index is invertlinks and what leads the goroutines
-that cut pages into words, main is the begin and the end of a crawl.`,
-		units: []string{"serial-µs/page"},
-		means: `
-Many goroutines at once fetch, parse, compress, and cut pages into words. Those of the table work beside each other, so
-the one that takes longest is the bound.`,
-	},
-	{
-		layer:   "Stages",
-		title:   "Processor time by stage",
-		command: "bin/seine bench --profile",
-		what: `
-The processor time that seine accounts to each stage by its threads' clocks, beside what a CPU profile of the same run
-shows. points-apart is the difference in percent of the whole.`,
-		units: []string{"clock-µs/page", "profile-µs/page", "points-apart"},
-		means: `
-Most of a page's processor time goes into the index, the WARC (mostly gzip) and parsing; fetching takes about a tenth.
-The shares that a crawl prints at its end agree with a profile within a few percent, so no profiler is needed to see
-where the time goes.`,
-	},
+// layerSections are about parts of the program, and peers beside them.
+var layerSections = []section{
 	{
 		layer:   "URL",
 		title:   "URLs",

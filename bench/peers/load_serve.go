@@ -52,7 +52,8 @@ func loadServe(ctx context.Context, args []string) (err error) {
 	crawl := func(string) (uint64, error) { return 0, errors.New("only seine crawls") }
 	debug.SetGCPercent(300) // as "seine serve" does; bleve gains from it, too
 	if args[0] == "seine" {
-		o := seine.Options{Dir: args[1], MustExist: true, Memory: storeMemory, AllowPrivate: true, Delay: -1}
+		o := seine.Options{Dir: args[1], MustExist: true, Memory: storeMemory, AllowPrivate: true, Delay: -1,
+			PreferSearches: true} // as the seine command does
 		if o.Scope = policy.ScopeAny; len(args) > 2 {
 			if o.Hosts, err = fetch.LoadHosts(args[2]); err != nil {
 				return err
