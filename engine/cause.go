@@ -39,7 +39,7 @@ const (
 	CausePoliteness  CauseKind = "politeness"  // the hosts that have URLs left wait for their delay
 	CauseFetchers    CauseKind = "fetchers"    // all are busy
 	CauseProcessors  CauseKind = "processors"  // all are busy, with this process or with others
-	CauseBacklog     CauseKind = "backlog"     // updatedb is behind
+	CauseBacklog     CauseKind = "backlog"     // updatedb or the index is behind
 	CauseDelete      CauseKind = "delete"      // fetchers wait until URLs are deleted
 	CauseDiskFull    CauseKind = "disk_full"   //
 	CauseDiskSilent  CauseKind = "disk_silent" // a sync does not end

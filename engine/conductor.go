@@ -47,6 +47,7 @@ type conductor struct {
 	tasks    *tasks
 	calms    calms
 	updating atomic.Int64 // segments handed to the first lane that it has not finished
+	fills    []float64    // how full the segments in the lanes were; of the conducting goroutine
 	ending   atomic.Bool  // fetching is over: end dedups and indexes what is left
 	lanes    sync.WaitGroup
 
@@ -181,11 +182,11 @@ func (c *conductor) conduct(ctx context.Context, f *fetching) (StopReason, error
 		s := c.look(ctx, f)
 		q, t := seen.look(now, s)
 		act, reason := decide(s, q, t, c.o.Patience)
-		if act != actHold {
+		if act != actHold && act != actBrake {
 			pool.Let(visit.HeldByBacklog)
 		}
 		switch act {
-		case actHold:
+		case actHold, actBrake:
 			pool.Hold(visit.HeldByBacklog)
 		case actSeal:
 			if err := c.rotate(pool); err != nil {
@@ -211,20 +212,33 @@ func (c *conductor) look(ctx context.Context, f *fetching) (s state) {
 	s.busy, s.storing = pool.Busy(), pool.Storing()
 	s.refused = c.w.net.hosts.RefusedHere()
 	seg := pool.Segment()
-	size, age := seg.Size(), c.w.now().Sub(seg.Created())
+	now := c.w.now()
+	size, age := seg.Size(), now.Sub(seg.Created())
+	fill := c.fill(size)
 	s.pages = size.Pages
-	s.full = size.Pages >= segmentPagesMax || size.Bytes >= segmentBytesMax ||
-		size.Held >= c.w.o.shares().segment ||
-		size.Pages > 0 && age >= segmentAgeMax
+	s.full = fill >= 1 || size.Pages > 0 && age >= segmentAgeMax
 	s.old = age >= thinAge
 	s.backlog = len(c.toUpdate) == cap(c.toUpdate)
-	s.behind = s.updating+int64(len(c.toIndex)) > 2*backlogMax
+	inLanes := s.updating + int64(len(c.toIndex))
+	s.behind = inLanes > 2*backlogMax
+	c.fills = c.fills[max(0, len(c.fills)-int(inLanes)):] // lanes are queues: what was handed to them last is there
+	s.waiting = fill
+	for _, f := range c.fills {
+		s.waiting += f
+	}
+	s.turn = float64(now.UnixNano()%int64(brakeTurn)) / float64(brakeTurn)
 	s.failed = pool.Err() != nil
 	s.interrupted = ctx.Err() != nil
 	s.limit = pool.Reached()
 	s.paused = c.w.live.paused.Load()
 	s.fetchers = int(c.w.live.fetchers.Load())
 	return s
+}
+
+// fill returns how full a segment is; at 1 it is to be sealed.
+func (c *conductor) fill(size segment.Size) float64 {
+	return max(float64(size.Pages)/segmentPagesMax, float64(size.Bytes)/segmentBytesMax,
+		float64(size.Held)/float64(c.w.o.shares().segment))
 }
 
 // rotate opens a new segment and hands the full one to the first lane, which has room for it.
@@ -236,6 +250,7 @@ func (c *conductor) rotate(pool *visit.Pool) error {
 	full := pool.Rotate(next)
 	c.updating.Add(1)
 	c.segments.Add(1)
+	c.fills = append(c.fills, c.fill(full.Size()))
 	c.toUpdate <- full
 	return nil
 }

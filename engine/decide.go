@@ -27,6 +27,9 @@ type state struct {
 	backlog  bool  // no more segments may wait for the first lane
 	behind   bool  // so many segments are in the lanes that only a dry frontier is a reason for more
 	paused   bool
+	// waiting is how much is in the lanes and in the open segment, in full segments. turn goes from 0 to 1 in each
+	// brakeTurn.
+	waiting, turn float64
 
 	frontier frontier.Stats
 	refused  int // hosts that the crawl's own settings forbid to reach; they are asleep
@@ -37,10 +40,11 @@ type state struct {
 type action uint8
 
 const (
-	actWait action = iota // nothing: look again
-	actSeal               // seal the open segment and open a new one
-	actHold               // the same once the backlog permits; until then fetchers begin no visits
-	actEnd                // end the crawl, for the reason that decide returns with it
+	actWait  action = iota // nothing: look again
+	actSeal                // seal the open segment and open a new one
+	actHold                // the same once the backlog permits; until then fetchers begin no visits
+	actBrake               // fetchers begin no visits for a moment
+	actEnd                 // end the crawl, for the reason that decide returns with it
 )
 
 // decide says what to do next. It is a pure function; q and t sum up this look and the ones before it.
@@ -51,8 +55,10 @@ const (
 // that, at the rate of the hosts that still work, outweigh sealing. While fetchers are busy, larger segments are
 // cheaper.
 //
-// When the lanes fall behind, fetchers wait. A dry frontier does not: it needs the links of the open segment, which the
-// first lane brings, however much the second has to index.
+// When the lanes fall behind, fetchers wait: for a part of each brakeTurn at first, the longer the more is in the lanes,
+// then until a segment may be sealed. Without the brake a crawl of 10^6 pages stood still for ten seconds before each
+// of its last segments, and went at full speed in between. A dry frontier does not wait: it needs the links of the open
+// segment, which the first lane brings, however much the second has to index.
 //
 // Sealing only when every host had run dry, or after 15 s, let a few slow hosts hold up everything (BenchmarkHonest).
 // Sealing whenever a quarter had run dry made a polite crawl spend most of its time on segments of 60 pages, because
@@ -71,16 +77,24 @@ func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReaso
 	switch {
 	case !s.full && !thinned && !hungry:
 	case s.behind && !s.full && !hungry: // what the segment's links would gain is no reason to stop who works
-		return actWait, ""
 	case s.backlog || s.behind && !hungry:
 		return actHold, ""
 	default:
 		return actSeal, ""
 	}
+	if s.turn < brake(s.waiting) {
+		return actBrake, ""
+	}
 	if s.pages == 0 && !s.more && !s.paused && q.over(patience) {
 		return actEnd, StopDone
 	}
 	return actWait, ""
+}
+
+// brake returns for which part of the time fetchers wait while so many full segments are in the lanes and open.
+func brake(waiting float64) float64 {
+	const from, to = backlogMax + 1, 2*backlogMax + 2
+	return min(max((waiting-from)/(to-from), 0), 1)
 }
 
 // limitReasons are the reasons for ending at a limit.

@@ -81,7 +81,7 @@ func (s *situation) stoppedBy() Cause {
 	case s.Outage:
 		return Cause{CauseNetwork, "the local network seems to be cut: one host a second is tried", ""}
 	case s.holders&visit.HeldByBacklog != 0:
-		return Cause{CauseBacklog, "fetchers wait for updatedb", ""}
+		return Cause{CauseBacklog, "fetchers wait for updatedb or for the index", ""}
 	}
 	return Cause{}
 }

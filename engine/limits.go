@@ -33,10 +33,13 @@ const (
 	sealQuiet = 100 * time.Millisecond
 	// backlogMax is the number of segments that may wait to be sealed, with their parse records in memory, before
 	// fetchers pause. They pause too while more than twice as many are in updatedb or wait for it or for the index,
-	// unless they have nothing to fetch before those are updated. indexQueueMax bounds those that wait for the index
+	// unless they have nothing to fetch before those are updated, and for a part of each brakeTurn when the lanes have
+	// more than backlogMax full segments and the open one is filling (brake). indexQueueMax bounds those that wait for the index
 	// then: they take no memory, but deletions and the end of a crawl wait until all are linked.
 	backlogMax    = 2
 	indexQueueMax = 64
+	// brakeTurn is short beside the time that a segment takes, and long beside a visit and the conductor's looks.
+	brakeTurn = 400 * time.Millisecond
 	// servedSegments is the number of index segments that IndexOptions.MergeOnly leaves unless told otherwise. One is
 	// hardly faster, and would be written again after every small crawl.
 	servedSegments = 2

@@ -115,6 +115,10 @@ func (o *LongOptions) round(ctx context.Context, most int) (l Line, r LongRun, e
 		return l, r, fmt.Errorf("%s: of %d pages %d were fetched: %s", l.Name, pages, c.Fetched, report)
 	}
 	rate, least := r.rates()
+	if rate == 0 { // it was over before there was a second look
+		rate = float64(c.Fetched) / u.wall.Seconds()
+		least = rate
+	}
 	l.Count = c.Fetched
 	l.Metrics = []Metric{
 		{"cpu-µs/page", float64(u.cpu.Microseconds()) / float64(c.Fetched)},

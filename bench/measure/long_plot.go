@@ -4,17 +4,15 @@ package measure
 
 import "slices"
 
-// SVG draws the pages a second and the processor time of a page, in ten seconds each, over the pages that were fetched.
+// SVG draws the pages a second in spans of ten seconds, and the processor time that a page took until then, over time.
 func (r *LongRun) SVG() string {
 	rates, costs := r.curves()
 	xHigh, yHigh := 1.0, 1.0
-	if n := len(r.Samples); n > 0 {
-		xHigh = max(xHigh, float64(r.Samples[n-1].Pages))
-	}
 	for _, p := range slices.Concat(rates, costs) {
-		yHigh = max(yHigh, p.y)
+		xHigh, yHigh = max(xHigh, p.x), max(yHigh, p.y)
 	}
-	d := newLinear("A long crawl, in spans of ten seconds", "pages fetched", xHigh, niceCeiling(yHigh), "%.0f", "%.0f")
+	d := newLinear("A long crawl, in spans of ten seconds", "seconds since the first page", niceCeiling(xHigh),
+		niceCeiling(yHigh), "%.0f", "%.0f")
 	for i, points := range [][]point{rates, costs} {
 		if len(points) > 0 {
 			name := []string{"pages/s", "µs of CPU a page"}[i]
@@ -24,7 +22,8 @@ func (r *LongRun) SVG() string {
 	return d.svg()
 }
 
-// curves returns the pages a second and the µs of processor time of a page in each longWindow; the last may be longer.
+// curves returns the pages a second of each longWindow, the last of which may be longer, and the µs of processor time
+// that the pages until its end took.
 func (r *LongRun) curves() (rates, costs []point) {
 	s := r.Samples
 	for from, i := 0, 1; i < len(s); i++ {
@@ -32,11 +31,8 @@ func (r *LongRun) curves() (rates, costs []point) {
 			continue
 		}
 		a, b := s[from], s[i]
-		x := float64(a.Pages+b.Pages) / 2
-		rates = append(rates, point{x: x, y: rate(a, b)})
-		if n := b.Pages - a.Pages; n > 0 {
-			costs = append(costs, point{x: x, y: float64((b.CPU - a.CPU).Microseconds()) / float64(n)})
-		}
+		rates = append(rates, point{x: (a.At + b.At).Seconds() / 2, y: rate(a, b)})
+		costs = append(costs, point{x: b.At.Seconds(), y: float64(b.CPU.Microseconds()) / float64(max(1, b.Pages))})
 		from = i
 	}
 	return rates, costs

@@ -73,9 +73,9 @@ func TestLongCurves(t *testing.T) {
 	rates, costs := r.curves()
 	var got []float64
 	for i, p := range rates {
-		got = append(got, p.x, p.y, costs[i].y)
+		got = append(got, p.x, p.y, costs[i].x, costs[i].y)
 	}
-	want := []float64{500, 100, 500, 1250, 50, 500, 3000, 200, 500}
+	want := []float64{5, 100, 10, 500, 15, 50, 20, 500, 27.5, 200, 35, 500}
 	if len(got) != len(want) {
 		t.Fatalf("%v, want %v", got, want)
 	}
@@ -85,7 +85,7 @@ func TestLongCurves(t *testing.T) {
 		}
 	}
 	svg := r.SVG()
-	for _, part := range []string{"pages/s</text>", "µs of CPU a page</text>", "<polyline", ">4500<"} {
+	for _, part := range []string{"pages/s</text>", "µs of CPU a page</text>", "<polyline", ">40<"} {
 		if !strings.Contains(svg, part) {
 			t.Errorf("the drawing lacks %q:\n%s", part, svg)
 		}

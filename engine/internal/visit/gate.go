@@ -19,7 +19,7 @@ type Holder uint8
 
 // The reasons.
 const (
-	HeldByBacklog Holder = 1 << iota // sealed segments wait for updatedb
+	HeldByBacklog Holder = 1 << iota // segments wait for updatedb or for the index
 	HeldByDisk                       // the disk is nearly full
 	HeldByPause                      // the operator pauses the crawl
 	HeldByDelete                     // URLs are about to be deleted
