@@ -11,7 +11,8 @@ import (
 //
 //	cache      10   blocks of the store, and memTables of its last small writes and ingestions
 //	bodies      8   responses as received, from their first byte to the parse record; ranks, while nothing is fetched
-//	slots      15   responses being decoded, parsed and packed, slotBytes each
+//	slots      15   responses being decoded, parsed and packed, slotBytes each; what is more than two a processor
+//	                take is for blocks of the store
 //	segments   11   parse records of openSegments segments: one open, one in updatedb, two that wait
 //	update      6   phaseSorters sorters and a key table, for one phase that writes crawldb
 //	index       6   as many for invertlinks or dedup, or a sorter and an index builder
@@ -90,15 +91,18 @@ func (o *Options) shares() shares {
 	s.ranks = s.bodies
 	s.searches = index.SearchBytes(s.builder)
 	s.cache, s.idleCache = percent(10)-memTables*s.memTable, percent(40)-memTables*s.memTable
-	s.slots = int(min(max(percent(15)/slotBytes, 1), int64(2*o.Processors)))
+	s.slots = int(max(percent(15)/slotBytes, 1))
+	if most := 2 * o.Processors; s.slots > most {
+		s.slots = most
+		s.cache += percent(15) - int64(most)*slotBytes
+	}
 	// Others wait in hostdb and crawldb.
 	s.hosts = int(min(percent(3)/hostBytes, frontierHostsMax))
 	s.urls = int(percent(3) / urlBytes)
 	return s
 }
 
-// sum adds up all shares as they may be in use at once. A machine with few processors does not use all slots, and one
-// slot is the least.
+// sum adds up all shares as they may be in use at once. One slot is the least.
 func (s shares) sum() int64 {
 	phase := phaseSorters*s.sorter + s.keyTable
 	return s.cache + memTables*s.memTable + s.bodies + int64(s.slots)*slotBytes + openSegments*s.segment + phase +
