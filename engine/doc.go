@@ -158,7 +158,8 @@
 // sends what is indexed to index writers; neither lanes nor fetchers wait for it. The end of a crawl does. The
 // goroutine that called Crawl conducts, and calls Progress. The more is in the lanes, the longer fetchers pause in each
 // moment, and when backlogMax segments wait for the first lane, or more in both, they begin nothing until the lanes
-// catch up (decide.go). A sampler reads the crawl's counters once a second. OnPage runs on a pool of its own (pages.go). All of them end before Crawl returns. Close waits for all calls.
+// catch up (decide.go). A sampler reads the crawl's counters once a second. OnPage runs on a pool of its own
+// (pages.go). All of them end before Crawl returns. Close waits for all calls.
 //
 // # Bounds
 //

@@ -33,9 +33,9 @@ const (
 	sealQuiet = 100 * time.Millisecond
 	// backlogMax is the number of segments that may wait to be sealed, with their parse records in memory, before
 	// fetchers pause. They pause too while more than twice as many are in updatedb or wait for it or for the index,
-	// unless they have nothing to fetch before those are updated, and for a part of each brakeTurn when the lanes have
-	// more than backlogMax full segments and the open one is filling (brake). indexQueueMax bounds those that wait for the index
-	// then: they take no memory, but deletions and the end of a crawl wait until all are linked.
+	// unless they have nothing to fetch before those are updated, and for a part of each brakeTurn when there are more
+	// than backlogMax full segments besides the one that is open (brake). indexQueueMax bounds those that wait for the
+	// index then: they take no memory, but deletions and the end of a crawl wait until all are linked.
 	backlogMax    = 2
 	indexQueueMax = 64
 	// brakeTurn is short beside the time that a segment takes, and long beside a visit and the conductor's looks.

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -19,8 +18,11 @@ func TestWindowed(t *testing.T) {
 	var docs []Document
 	for n := range 2*sumDocs + 500 {
 		d := numbered(t, n, "torn net repair"+[]string{" crew", "", " shop"}[n%3])
-		if n%5 == 0 {
+		switch {
+		case n%5 == 0:
 			d.Text = "repair the net"
+		case n%151 == 0:
+			d.Text = "a torn net seldom is a net"
 		}
 		d.Date = time.Unix(int64(n%97)*86400*30, 0)
 		d.Group = uint64(n % 1000)
@@ -31,10 +33,10 @@ func TestWindowed(t *testing.T) {
 	if postings := 2 * len(docs); postings < togetherPostings || x.Stats().Segments != 1 {
 		t.Fatalf("%d postings in %+v are not searched side by side", postings, x.Stats())
 	}
-	old := runtime.GOMAXPROCS(0)
-	defer runtime.GOMAXPROCS(old)
 	for _, query := range []string{
 		`"net repair"`, `"torn net repair"`, `+net +repair -crew`, `net OR repair`, `+net +repair -site:h7.example`,
+		// These are walked: one part is rare, or positions say what matches.
+		`"net seldom"`, `"net repair"~3`, `+"net repair" +(crew OR shop)`, `+seldom +net`, `"net repair" OR seldom`,
 	} {
 		for i, o := range []SearchOptions{
 			{Limit: 20}, {Limit: 20, PerHost: 2}, {Limit: 20, Collapse: true},
@@ -43,7 +45,7 @@ func TestWindowed(t *testing.T) {
 			o.Deadline, o.Strict = time.Minute, true
 			var want string
 			for run, side := range []int{1, 4, 4, 1, 4} { // words are held meanwhile
-				runtime.GOMAXPROCS(side)
+				x.o.Processors = side
 				r, err := x.Search(context.Background(), query, o)
 				if err != nil || r.Partial || r.Total < 50 {
 					t.Fatalf("%s, %d: %+v, %v", query, i, r, err)

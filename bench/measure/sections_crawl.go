@@ -47,7 +47,8 @@ least/mean is how many pages the slowest ten seconds fetch, as a part of the mea
 		},
 		drawn: "long.svg",
 		means: `
-A page costs about as much after hours as at first, and nothing stops the crawl for long.`,
+A page costs more when much is known, because less of the store is in memory: more of --memory helps. Fetchers slow down
+where updatedb and the index fall behind. The crawl ends with work that grows with the pages whose links changed.`,
 	},
 	{
 		layer:   "Polite",
