@@ -55,7 +55,7 @@ const (
 // that, at the rate of the hosts that still work, outweigh sealing. While fetchers are busy, larger segments are
 // cheaper.
 //
-// When the lanes fall behind, fetchers wait: for a part of each brakeTurn at first, the longer the more is in the lanes,
+// When the lanes fall behind, fetchers wait: for a part of each brakeTurn at first, the longer the more is in them,
 // then until a segment may be sealed. Without the brake a crawl of 10^6 pages stood still for ten seconds before each
 // of its last segments, and went at full speed in between. A dry frontier does not wait: it needs the links of the open
 // segment, which the first lane brings, however much the second has to index.

@@ -73,8 +73,8 @@ func TestGiveWay(t *testing.T) {
 	}
 }
 
-// TestPaceBalance: what was worked while nothing searched, up to a bound, may be waited for at once, then as much as was
-// worked since. What one wait took too long the next ones do not take.
+// TestPaceBalance: what was worked while nothing searched, up to a bound, may be waited for at once, then as much as
+// was worked since. What one wait took too long the next ones do not take.
 func TestPaceBalance(t *testing.T) {
 	const credit = 200 * time.Millisecond
 	_, x := newStore(t)

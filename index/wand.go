@@ -186,8 +186,9 @@ func scoresAbove[I iterator](parts []I, bounds []points, beside, need points, se
 	return sum
 }
 
-// walk offers the documents from lo to hi that an iterator finds, which may stand among them, but not behind. It counts
-// them, deleted ones left out, as long as count is less than enough; then it passes those that cannot be among the best.
+// walk offers the documents from lo to hi that an iterator finds, which stands before them, among them, or at what
+// follows. It counts them, deleted ones left out, as long as count is less than enough; then it passes those that
+// cannot be among the best.
 func (r *ranker) walk(it iterator, lo, hi uint32, count, enough uint64) uint64 {
 	upTo, bound, known := uint32(0), points(0), false
 	need := r.need()

@@ -43,8 +43,8 @@ func (d *linear) line(points []point, n int, name string, height float64) {
 		fmt.Fprintf(&path, "%.1f,%.1f ", d.atX(p.x), d.atY(p.y))
 	}
 	fmt.Fprintf(&d.b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="1.5"/>`+
-		`<text x="%g" y="%.1f" fill="%s">%s</text>`+"\n", strings.TrimSpace(path.String()), color, plotRight+8, height+4,
-		color, html.EscapeString(name))
+		`<text x="%g" y="%.1f" fill="%s">%s</text>`+"\n", strings.TrimSpace(path.String()), color,
+		plotRight+8, height+4, color, html.EscapeString(name))
 }
 
 func (d *linear) svg() string { return d.b.String() + "</svg>\n" }

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seine-crawler/seine/bench/simweb"
-	"github.com/seine-crawler/seine/engine/web"
 )
 
 // LongOptions say what Long measures. All fields but Dir are required.
@@ -25,6 +24,9 @@ type LongOptions struct {
 	// compared with.
 	Pages, Hosts, Short int
 	Dir                 string // for data; "": the system's temporary folder
+	// Fetched asks the crawl of a data directory how many pages it has fetched. ok is false if it does not answer. It
+	// is called on the goroutine of Long, every second.
+	Fetched func(ctx context.Context, data string) (pages int, ok bool)
 	// Line is called with every result as it comes, Log with a text before each run, both on the goroutine of Long.
 	Line func(Line)
 	Log  func(string)
@@ -153,7 +155,7 @@ func (o *LongOptions) crawl(ctx context.Context, dir string, most int, r *LongRu
 			r.trim()
 			return c.wait()
 		case now := <-tick.C:
-			pages, ok := fetchedNow(ctx, filepath.Join(dir, "data"))
+			pages, ok := o.Fetched(ctx, filepath.Join(dir, "data"))
 			if !ok || pages == 0 {
 				continue // it begins or ends
 			}
@@ -176,19 +178,6 @@ func processTimeOf(pid int) (time.Duration, error) {
 	var t unix.Timespec
 	err := unix.ClockGettime(int32(^pid<<3|ofProcess), &t)
 	return time.Duration(t.Nano()), err
-}
-
-// fetchedNow asks the crawl of a data directory how many pages it has fetched. ok is false if it does not answer.
-func fetchedNow(ctx context.Context, data string) (pages int, ok bool) {
-	c, err := web.Dial(ctx, data)
-	if err != nil {
-		return 0, false
-	}
-	s, err := c.Status()
-	if err := errors.Join(err, c.Close()); err != nil || s.Progress == nil {
-		return 0, false
-	}
-	return int(s.Progress.Fetched), true
 }
 
 // trim drops the samples after the last page.

@@ -70,8 +70,8 @@ func benchCommand(c *console) *cobra.Command {
 	f.StringVar(&o.Dir, "work-dir", "", "folder for data (default: the system's temporary folder)")
 	f.StringVar(&out, "out", "", "also write the results of all runs to this file, in the format of go test -bench")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.AddCommand(benchFloorCommand(c), benchLongCommand(c), benchPeaksCommand(c), benchPoliteCommand(c), benchReportCommand(c),
-		benchScaleCommand(c), benchSchedulesCommand(c))
+	cmd.AddCommand(benchFloorCommand(c), benchLongCommand(c), benchPeaksCommand(c), benchPoliteCommand(c),
+		benchReportCommand(c), benchScaleCommand(c), benchSchedulesCommand(c))
 	return cmd
 }
 
