@@ -47,8 +47,8 @@ type conductor struct {
 	tasks    *tasks
 	calms    calms
 	updating atomic.Int64 // segments handed to the first lane that it has not finished
-	fills    []float64    // how full the segments in the lanes were; of the conducting goroutine
-	ending   atomic.Bool  // fetching is over: end dedups and indexes what is left
+	brake    brake
+	ending   atomic.Bool // fetching is over: end dedups and indexes what is left
 	lanes    sync.WaitGroup
 
 	discovered, segments, duplicates, restored, denied atomic.Uint64
@@ -151,6 +151,7 @@ func (c *conductor) conduct(ctx context.Context, f *fetching) (StopReason, error
 	pool, w := f.pool, c.w
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
+	defer c.brake.release()
 	lastProgress := w.now()
 	var seen watch
 	c.enters(phaseCrawling)
@@ -221,11 +222,7 @@ func (c *conductor) look(ctx context.Context, f *fetching) (s state) {
 	s.backlog = len(c.toUpdate) == cap(c.toUpdate)
 	inLanes := s.updating + int64(len(c.toIndex))
 	s.behind = inLanes > 2*backlogMax
-	c.fills = c.fills[max(0, len(c.fills)-int(inLanes)):] // lanes are queues: what was handed to them last is there
-	s.waiting = fill
-	for _, f := range c.fills {
-		s.waiting += f
-	}
+	s.braked = c.brake.look(int(inLanes), fill)
 	s.turn = float64(now.UnixNano()%int64(brakeTurn)) / float64(brakeTurn)
 	s.failed = pool.Err() != nil
 	s.interrupted = ctx.Err() != nil
@@ -250,7 +247,7 @@ func (c *conductor) rotate(pool *visit.Pool) error {
 	full := pool.Rotate(next)
 	c.updating.Add(1)
 	c.segments.Add(1)
-	c.fills = append(c.fills, c.fill(full.Size()))
+	c.brake.hand(c.fill(full.Size()))
 	c.toUpdate <- full
 	return nil
 }
@@ -545,6 +542,9 @@ func (c *conductor) situation(phase string) (s situation) {
 	if f := c.live.Load(); f != nil {
 		r = r.Plus(f.pool.Counts())
 		s.look(w, f)
+	}
+	if c.brake.slows() {
+		s.holders |= visit.HeldByBacklog
 	}
 	p.Fetched, p.Failed, p.Bytes = r.Fetched, r.Failed, r.Bytes
 	p.NotModified, p.Redirected, p.RobotsDenied = r.NotModified, r.Redirected, r.RobotsDenied

@@ -27,9 +27,8 @@ type state struct {
 	backlog  bool  // no more segments may wait for the first lane
 	behind   bool  // so many segments are in the lanes that only a dry frontier is a reason for more
 	paused   bool
-	// waiting is how much is in the lanes and in the open segment, in full segments. turn goes from 0 to 1 in each
-	// brakeTurn.
-	waiting, turn float64
+	// braked is for which part of the time fetchers wait. turn goes from 0 to 1 in each brakeTurn.
+	braked, turn float64
 
 	frontier frontier.Stats
 	refused  int // hosts that the crawl's own settings forbid to reach; they are asleep
@@ -55,10 +54,9 @@ const (
 // that, at the rate of the hosts that still work, outweigh sealing. While fetchers are busy, larger segments are
 // cheaper.
 //
-// When the lanes fall behind, fetchers wait: for a part of each brakeTurn at first, the longer the more is in them,
-// then until a segment may be sealed. Without the brake a crawl of 10^6 pages stood still for ten seconds before each
-// of its last segments, and went at full speed in between. A dry frontier does not wait: it needs the links of the open
-// segment, which the first lane brings, however much the second has to index.
+// When the lanes fall behind, fetchers wait: for a part of each brakeTurn at first (brake.go), then until a segment may
+// be sealed. A dry frontier does not: it needs the links of the open segment, which the first lane brings, however much
+// the second has to index.
 //
 // Sealing only when every host had run dry, or after 15 s, let a few slow hosts hold up everything (BenchmarkHonest).
 // Sealing whenever a quarter had run dry made a polite crawl spend most of its time on segments of 60 pages, because
@@ -82,19 +80,13 @@ func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReaso
 	default:
 		return actSeal, ""
 	}
-	if s.turn < brake(s.waiting) {
+	if s.turn < s.braked {
 		return actBrake, ""
 	}
 	if s.pages == 0 && !s.more && !s.paused && q.over(patience) {
 		return actEnd, StopDone
 	}
 	return actWait, ""
-}
-
-// brake returns for which part of the time fetchers wait while so many full segments are in the lanes and open.
-func brake(waiting float64) float64 {
-	const from, to = backlogMax + 1, 2*backlogMax + 2
-	return min(max((waiting-from)/(to-from), 0), 1)
 }
 
 // limitReasons are the reasons for ending at a limit.

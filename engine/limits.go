@@ -38,7 +38,9 @@ const (
 	// index then: they take no memory, but deletions and the end of a crawl wait until all are linked.
 	backlogMax    = 2
 	indexQueueMax = 64
-	// brakeTurn is short beside the time that a segment takes, and long beside a visit and the conductor's looks.
+	// brakeSlow is the part of the time for which the brake must hold fetchers to be named as the cause. brakeTurn is
+	// short beside the time that a segment takes, and long beside a visit and the conductor's looks.
+	brakeSlow = 0.25
 	brakeTurn = 400 * time.Millisecond
 	// servedSegments is the number of index segments that IndexOptions.MergeOnly leaves unless told otherwise. One is
 	// hardly faster, and would be written again after every small crawl.
