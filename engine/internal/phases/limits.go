@@ -84,6 +84,10 @@ const (
 	nearPart = 1 << 18
 	// nearSteps is how many keys GroupNear walks in vain before it seeks, which costs as much.
 	nearSteps = 16
+	// nearScanKeys is how many keys of a table are read in the time in which one fingerprint is looked up, about.
+	// More than nearCrowd fingerprints with a block in common are searched, fewer are compared.
+	nearScanKeys = 200
+	nearCrowd    = 256
 
 	// keyTableFull is the size of keys, in bytes, at which a KeyTable must be emptied, however much memory there is.
 	keyTableFull = 1 << 30

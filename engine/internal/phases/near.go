@@ -109,6 +109,10 @@ func (g *nearing) classify() error {
 
 // findStored finds the neighbors of what is added among the fingerprints that stay.
 func (g *nearing) findStored() error {
+	if all, err := g.p.nearByScan(g.ctx, g.added, g.pair); all || err != nil {
+		return err
+	}
+	g.near = g.near[:0]
 	turned := make([]storage.SimHash, len(g.added))
 	for n := range storage.NearTables {
 		for i, s := range g.added {

@@ -97,6 +97,7 @@ func TestNearGroups(t *testing.T) {
 				continue
 			}
 			part := rapid.IntRange(1, 20).Draw(t, "part")
+			w.p.nearScanKeys = rapid.SampledFrom([]int{0, 1, 2, nearScanKeys}).Draw(t, "scan")
 			if _, err := w.p.groupNear(ctx, part, rapid.Bool().Draw(t, "keep")); err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +128,7 @@ func TestNearGroups(t *testing.T) {
 func TestNearPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var all []storage.SimHash
-	for range 300 {
+	for range 600 {
 		s := storage.SimHash(rng.Uint64())
 		if rng.IntN(3) == 0 {
 			s &= 0xff << rng.IntN(64)
@@ -154,6 +155,21 @@ func TestNearPairs(t *testing.T) {
 	}
 	if len(want) < 500 || !maps.Equal(got, want) {
 		t.Errorf("%d pairs, want %d, at least 500", len(got), len(want))
+	}
+	clear(got)
+	blocks := newNearBlocks(all)
+	for _, t := range all {
+		blocks.near(t, func(s, t storage.SimHash) {
+			if s != t {
+				got[[2]storage.SimHash{min(s, t), max(s, t)}] = true
+			}
+		})
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%d pairs with a block in common, want %d", len(got), len(want))
+	}
+	if crowd := blocks.begins[0][1]; crowd <= nearCrowd {
+		t.Errorf("%d fingerprints begin with 0, want more than %d", crowd, nearCrowd)
 	}
 }
 

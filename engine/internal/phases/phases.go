@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
@@ -92,6 +93,9 @@ type Phases struct {
 	updates     spare  // an *update
 	inversions  spare  // an *inversion
 	places      places
+
+	nearScanKeys int          // as in limits.go, but in tests
+	nearStored   atomic.Int64 // fingerprints that a table has at least, as far as is known
 }
 
 // New returns the phases over a store. Admission.Load must have been called.
@@ -100,7 +104,9 @@ func New(env Env) *Phases {
 		env.Warn = func(error) {}
 	}
 	seconds := func(d time.Duration) uint32 { return uint32(min(d/time.Second, math.MaxUint32)) }
-	return &Phases{env: env, maxInterval: seconds(env.MaxInterval), interval: seconds(env.Interval)}
+	return &Phases{
+		env: env, maxInterval: seconds(env.MaxInterval), interval: seconds(env.Interval), nearScanKeys: nearScanKeys,
+	}
 }
 
 // seedScore is the score of a seed that is given none, and of a sitemap.
