@@ -30,7 +30,8 @@ func TestBrake(t *testing.T) {
 		{"those that are in the lanes are full", []float64{.1, .1, 1, 1, 1, 1}, 4, .5, .5},
 		{"some are of the crawl before", full[:1], 9, .5, 0},
 	} {
-		var b brake
+		yields := false
+		b := brake{yield: func(on bool) { yields = on }}
 		for _, fill := range c.handed {
 			b.hand(fill)
 		}
@@ -39,6 +40,12 @@ func TestBrake(t *testing.T) {
 		}
 		if b.slows() != (c.part >= brakeSlow) {
 			t.Errorf("%s: says that it slows the crawl down: %t", c.name, b.slows())
+		}
+		if yields != (c.part > 0) {
+			t.Errorf("%s: merges yield: %t", c.name, yields)
+		}
+		if b.release(); yields || b.slows() {
+			t.Errorf("%s: when fetching is over, merges yield: %t, it slows fetchers: %t", c.name, yields, b.slows())
 		}
 		if len(b.handed) > c.inLanes {
 			t.Errorf("%s: remembers %d segments, and %d are in the lanes", c.name, len(b.handed), c.inLanes)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,8 +17,8 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// conductor runs the table of phases behind the fetchers of one crawl. One lane seals and updates segments, the next
-// links and indexes them. The goroutine that called Crawl conducts: it looks, decides (decide.go) and acts.
+// conductor runs the table of phases behind the fetchers of one crawl. One lane seals, updates and links segments, the
+// next indexes them. The goroutine that called Crawl conducts: it looks, decides (decide.go) and acts.
 type conductor struct {
 	w       *work
 	o       CrawlOptions
@@ -46,7 +45,7 @@ type conductor struct {
 	toIndex  chan uint32
 	tasks    *tasks
 	calms    calms
-	updating atomic.Int64 // segments handed to the first lane that it has not finished
+	updating atomic.Int64 // segments handed to the first lane that it has not brought into crawldb
 	brake    brake
 	ending   atomic.Bool // fetching is over: end dedups and indexes what is left
 	lanes    sync.WaitGroup
@@ -68,7 +67,7 @@ func newConductor(w *work, o CrawlOptions) *conductor {
 	}
 	c := &conductor{
 		w: w, o: o, abort: o.Abort, started: w.now(), cpu: processCPU(), stages: w.stages.times(w.store),
-		tasks: newTasks(),
+		tasks: newTasks(), brake: brake{yield: w.index.Yield},
 	}
 	if c.abort == nil {
 		c.abort = context.Background()
@@ -300,7 +299,8 @@ func (c *conductor) replaceFor(f *fetching, q *calm) error {
 	return nil
 }
 
-// update is the first lane: it seals and updates segments, one after another, and does the tasks between them.
+// update is the first lane: it seals, updates and links segments, one after another, and does the tasks between them.
+// Fetchers have what a segment brings before its links are inverted. A deletion waits until they are.
 func (c *conductor) update(f *fetching) {
 	defer c.lanes.Done()
 	defer close(c.toIndex)
@@ -313,8 +313,11 @@ func (c *conductor) update(f *fetching) {
 			}
 			err := c.updateSegment(f, seg)
 			c.updating.Add(-1)
-			pool.Fail(err)
+			pool.Notify()
 			if err == nil {
+				err = c.w.advance(c.abort, laneLink, &hooks{}, []uint32{seg.Number()})
+			}
+			if pool.Fail(err); err == nil {
 				c.toIndex <- seg.Number()
 			}
 		case <-c.tasks.ready:
@@ -345,10 +348,10 @@ func (c *conductor) updateSegment(f *fetching, seg *segment.Writer) error {
 	return w.advance(c.abort, laneUpdate, &h, []uint32{seg.Number()})
 }
 
-// index is the second lane. A deletion waits until segments are linked.
+// index is the second lane.
 func (c *conductor) index(f *fetching) {
 	defer c.lanes.Done()
-	l := indexLane{w: c.w, ctx: c.abort, fail: f.pool.Fail, linked: f.pool.Notify}
+	l := indexLane{w: c.w, ctx: c.abort, fail: f.pool.Fail}
 	l.hooks = &hooks{leaveLinked: c.ending.Load, indexed: func(d DedupReport, x IndexReport) {
 		c.noteIndexed(d, x)
 		c.merging.begin()
@@ -570,26 +573,3 @@ const (
 	phaseSettling  = "settling"
 	phaseDone      = "done"
 )
-
-// tally counts by name, on any goroutine.
-type tally struct {
-	mu sync.Mutex
-	by map[string]uint64
-}
-
-func (t *tally) add(more map[string]uint64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.by == nil {
-		t.by = map[string]uint64{}
-	}
-	for name, n := range more {
-		t.by[name] += n
-	}
-}
-
-func (t *tally) all() map[string]uint64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return maps.Clone(t.by)
-}

@@ -22,7 +22,7 @@ type state struct {
 
 	busy     int64 // visits taken from the frontier and not stored yet
 	storing  int64 // of these, visits with a response that is about to be stored
-	updating int64 // segments handed to the first lane that it has not finished
+	updating int64 // segments handed to the first lane that it has not brought into crawldb
 	more     bool  // callbacks, enqueued seeds or withheld links may bring more URLs
 	backlog  bool  // no more segments may wait for the first lane
 	behind   bool  // so many segments are in the lanes that only a dry frontier is a reason for more

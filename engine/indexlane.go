@@ -7,17 +7,15 @@ import (
 	"time"
 )
 
-// indexLane is the second lane of a crawl. It inverts the links of updated segments at once, and takes them through
-// dedup and index together, as many as gather.
+// indexLane is the second lane of a crawl. It takes linked segments through dedup and index, as many at once as gather.
 //
 // An index segment costs some tens of milliseconds whatever is in it, and later its share of merges. A polite crawl
 // seals a few hundred pages every few seconds: they gather for as long as gathering says.
 type indexLane struct {
-	w      *work
-	ctx    context.Context
-	hooks  *hooks
-	fail   func(error) // is told every error, nil too
-	linked func()      // is called when a segment is linked
+	w     *work
+	ctx   context.Context
+	hooks *hooks
+	fail  func(error) // is told every error, nil too
 }
 
 // run takes segments until there are no more. What is linked by then, the end of the crawl indexes.
@@ -31,12 +29,7 @@ func (l *indexLane) run(segments <-chan uint32) {
 			if !ok {
 				return
 			}
-			err := l.w.advance(l.ctx, laneLink, l.hooks, []uint32{number})
-			if err == nil {
-				err = g.add(l.w, number)
-			}
-			l.fail(err)
-			l.linked()
+			l.fail(g.add(l.w, number))
 		case <-wait.C:
 		}
 		start := l.w.now()

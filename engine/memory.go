@@ -14,8 +14,8 @@ import (
 //	slots      15   responses being decoded, parsed and packed, slotBytes each; what is more than two a processor
 //	                take is for blocks of the store
 //	segments   11   parse records of openSegments segments: one open, one in updatedb, two that wait
-//	update      6   phaseSorters sorters and a key table, for one phase that writes crawldb
-//	index       6   as many for invertlinks or dedup, or a sorter and an index builder
+//	update      6   phaseSorters sorters and a key table, for updatedb, invertlinks or another phase
+//	index       6   as many for dedup, or a sorter and an index builder
 //	frontier    6   hosts and URLs
 //	hosts       3   robots.txt rules and other facts of hosts, names and addresses
 //	pages       3   pages that wait for OnPage, or that a callback has

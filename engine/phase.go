@@ -17,7 +17,7 @@ type lane uint8
 
 const (
 	laneUpdate lane = iota // what the next fetches depend on
-	laneLink               // what a deletion waits for; it runs on the goroutine of laneIndex
+	laneLink               // what a deletion waits for; it runs on the goroutine of laneUpdate
 	laneIndex              // what only searches depend on
 )
 

@@ -89,9 +89,9 @@
 // of the vocabulary starts a goroutine for each index segment, which reads the segment's lexicon and holds the state
 // meanwhile. Refresh loads the new state without a lock that readers take; several Refresh calls take turns. Close
 // waits for all of them. One Builder works at a time, under the lock Writing if merges run beside it: package engine
-// ensures that. Merges take turns, and the lock for short steps; while there are searches, merges and Builders give way
-// (pace.go). With Options.Builders above 1 a Builder inverts on as many goroutines (worker.go), which end before Finish
-// or Abort returns.
+// ensures that. Merges take turns, and the lock for short steps. While there are searches, merges and Builders give
+// way, and merges to what Yield stands for (pace.go). With Options.Builders above 1 a Builder inverts on as many
+// goroutines (worker.go), which end before Finish or Abort returns.
 //
 // # Bounds
 //

@@ -125,6 +125,7 @@ type Index struct {
 	searching atomic.Int64  // searches that run
 	gaveWay   atomic.Int64  // steps of waits for them, see Pace
 	clock     clock         // of these waits
+	yielding  atomic.Bool   // see Yield
 
 	refreshing sync.Mutex              // held by Refresh and Close while they work: they take turns
 	loading    func() error            // tests: called by Refresh at each index segment

@@ -71,14 +71,29 @@ type clock struct {
 	sleep func(time.Duration)
 }
 
+// Yield has merges work for one part in yieldParts of the time only, until it is called with false: somebody waits for
+// other work, and nobody for merges. A large one takes minutes then in place of one. While there are many index
+// segments, which make searches slow, merges yield to nobody.
+func (x *Index) Yield(on bool) { x.yielding.Store(on) }
+
+const (
+	yieldParts = 4
+	// yieldMost bounds one sleep, where the work before it was held up itself.
+	yieldMost = 50 * time.Millisecond
+	// yieldSegments is the number of index segments above which merges do not yield. A crawl makes some dozen while
+	// one merge lasts.
+	yieldSegments = 64
+)
+
 // pace keeps a merge from standing in the way: after each paceUnits of work it looks at its context, and gives way to
-// searches.
+// searches, and to what Yield stands for.
 type pace struct {
-	ctx   context.Context
-	x     *Index
-	way   *Pace
-	units int       // since the last look
-	since time.Time // when the work since then began
+	ctx    context.Context
+	x      *Index
+	way    *Pace
+	units  int       // since the last look
+	since  time.Time // when the work since then began
+	yields bool
 }
 
 const (
@@ -88,8 +103,9 @@ const (
 	docUnits, termUnits = 8, 4
 )
 
-func (x *Index) newPace(ctx context.Context) *pace {
-	return &pace{ctx: ctx, x: x, way: x.NewPace(), since: x.clock.now()}
+// newPace is of a merge while there are some index segments.
+func (x *Index) newPace(ctx context.Context, segments int) *pace {
+	return &pace{ctx: ctx, x: x, way: x.NewPace(), since: x.clock.now(), yields: segments <= yieldSegments}
 }
 
 // step counts work. Its error is that of the context.
@@ -98,7 +114,10 @@ func (p *pace) step(units int) error {
 		return nil
 	}
 	p.units = 0
-	p.way.Worked(p.x.clock.now().Sub(p.since))
+	worked := p.x.clock.now().Sub(p.since)
+	if p.way.Worked(worked); p.yields && p.x.yielding.Load() {
+		p.x.clock.sleep(min((yieldParts-1)*worked, yieldMost))
+	}
 	p.since = p.x.clock.now()
 	return p.ctx.Err()
 }

@@ -122,3 +122,44 @@ func TestPaceEnds(t *testing.T) {
 		t.Errorf("slept %d times; the search ended in the fifth", slept)
 	}
 }
+
+// TestYield: a merge that yields works for a quarter of the time, and makes what it makes anyway. It yields to nobody
+// once there is nothing to yield to, nor while there are many index segments.
+func TestYield(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		yield          bool
+		segments, left int
+		waits          bool
+	}{
+		{"nothing is behind", false, 8, 1, false},
+		{"others are behind", true, 8, 1, true},
+		{"many index segments", true, 72, 65, false},
+	} {
+		s, x := newStore(t)
+		for i := range c.segments * 250 {
+			if i%250 == 0 {
+				var docs []index.Document
+				for n := range 250 {
+					docs = append(docs, doc(i+n, "", "net of the crew"))
+				}
+				put(t, s, x, docs)
+			}
+		}
+		clock := &paceClock{look: 500 * time.Microsecond}
+		clock.use(x)
+		x.Yield(true)
+		x.Yield(c.yield)
+		if r, err := x.MergeSmallest(context.Background(), c.left); err != nil || r.Merged < 8 {
+			t.Fatalf("%s: %v %v", c.name, r, err)
+		}
+		worked := clock.now - clock.slept
+		if !c.waits && clock.slept > 0 || c.waits && (clock.slept < worked || clock.slept > 5*worked) {
+			t.Errorf("%s: a merge waited for %v after %v of work", c.name, clock.slept, worked)
+		}
+		r, err := x.Search(context.Background(), "crew", index.SearchOptions{})
+		if err != nil || r.Total != c.segments*250 {
+			t.Errorf("%s: found %d of %d documents: %v", c.name, r.Total, c.segments*250, err)
+		}
+	}
+}
