@@ -212,9 +212,10 @@ func TestNearlyFullDisk(t *testing.T) {
 	if got := s.Progress.Cause.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if held, all := doing(s, engine.DoingHeld); held != all {
-		t.Errorf("%d of %d fetchers are held: %+v", held, all, s.Fetchers)
-	}
+	await(t, e, "all fetchers being held", func(now engine.Status) bool {
+		held, all := doing(now, engine.DoingHeld) // what was under way when it was full ends first
+		return full(now) && held == all
+	})
 	if len(s.Alerts) == 0 || s.Alerts[0].Kind != engine.AlertDiskFull || s.Alerts[0].Level != engine.AlertBroken {
 		t.Errorf("alerts: %+v", s.Alerts)
 	}
