@@ -51,8 +51,9 @@ type work struct {
 	// it.
 	again *segment.Again
 
-	// crawldbMu is held by the phases that read and write crawldb, indexMu by those that write the index: it is
-	// index.Writing, which merges beside a crawl take for short steps. Order: crawldbMu before indexMu.
+	// crawldbMu is held by the phases that read and write crawldb, and by invertlinks, so that one of them has their
+	// memory; indexMu by those that write the index: it is index.Writing, which merges beside a crawl take for short
+	// steps. Order: crawldbMu before indexMu.
 	crawldbMu sync.Mutex
 	indexMu   sync.Locker
 	sendMu    sync.Mutex // one goroutine at a time calls the index writers; no other lock is taken after it
@@ -282,6 +283,8 @@ func (w *work) readmit(ctx context.Context) ([]urlkey.HostKey, uint64, error) {
 func (w *work) invertLinks(ctx context.Context, number uint32) (InvertReport, error) {
 	start := w.now()
 	defer w.stages.time(stageInvertLinks)()
+	w.crawldbMu.Lock()
+	defer w.crawldbMu.Unlock()
 	in, err := w.phases.InvertLinks(ctx, number)
 	r := InvertReport{Segment: number, Targets: in.Targets, Inlinks: in.Inlinks}
 	if err != nil {

@@ -95,7 +95,7 @@ type Phases struct {
 	places      places
 
 	nearScanKeys int          // as in limits.go, but in tests
-	nearStored   atomic.Int64 // fingerprints that a table has at least, as far as is known
+	nearStored   atomic.Int64 // about how many fingerprints a table has, or more than which; 0: not known
 }
 
 // New returns the phases over a store. Admission.Load must have been called.
