@@ -77,6 +77,10 @@ const (
 	// links, less with little memory. Rows beyond that stay as they are.
 	mergedBytesMin, mergedBytesMax = 1 << 20, 32 << 20
 
+	// captureSteps is how many captures are read in order, beside crawldb, in the time in which those of one page are
+	// looked up, about.
+	captureSteps = 8
+
 	// rowLinksMax is how many links of one segment to one target are kept, so that a row stays far below
 	// storage.ValueMaxBytes.
 	rowLinksMax = 1 << 20

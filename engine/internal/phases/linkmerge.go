@@ -8,10 +8,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
-	"sync"
-	"sync/atomic"
 
 	"github.com/seine-crawler/seine/storage"
 )
@@ -24,12 +20,8 @@ type LinksMerged struct {
 	Done    bool   // all targets were looked at
 }
 
-// Rows of Meta: the newest segment up to which every link of a replaced version is out of linkdb, and the target at
-// which the next MergeLinks goes on.
-const (
-	metaDropped = "linkdb/dropped"
-	metaMerge   = "linkdb/merge"
-)
+// metaMerge is the row of Meta with the target at which the next MergeLinks goes on.
+const metaMerge = "linkdb/merge"
 
 // rowsLeft is how many rows of a target are left alone when all are merged, rowsSettled when a part is looked at: a
 // merge writes all links of a target again, so each that a crawl makes by itself should be of many rows. With 2 for
@@ -53,197 +45,13 @@ const rowsMark = "linkdb rows"
 func (p *Phases) MergeLinks(
 	ctx context.Context, most int, changed func(target []byte) error,
 ) (result LinksMerged, err error) {
-	if err = p.dropReplaced(ctx, &result, changed); err == nil {
+	if result.Dropped, err = p.dropReplaced(ctx, changed); err == nil {
 		err = p.mergeRows(ctx, most, &result)
 	}
 	if err != nil {
 		return result, fmt.Errorf("merging linkdb: %w", err)
 	}
 	return result, nil
-}
-
-// droppedUpTo is the newest segment up to which every link of a replaced version is out of linkdb; 0: none is known.
-func (p *Phases) droppedUpTo() (uint32, error) {
-	value, _, err := p.env.Store.Get(storage.Meta(), []byte(metaDropped), nil)
-	after, _ := strconv.ParseUint(string(value), 10, 32) // of none: 0
-	return uint32(after), err
-}
-
-// linksAnew has the next MergeLinks look at all segments again if the links of one come to linkdb that it has looked at
-// before: the store is being rebuilt.
-func (p *Phases) linksAnew(segment uint32, ing *storage.Ingestion) error {
-	upTo, err := p.droppedUpTo()
-	if err != nil || segment > upTo {
-		return err
-	}
-	return ing.Table(storage.Meta()).Delete([]byte(metaDropped))
-}
-
-// dropReplaced takes the links of replaced versions out of linkdb.
-func (p *Phases) dropReplaced(ctx context.Context, result *LinksMerged, changed func([]byte) error) (err error) {
-	store := p.env.Store
-	after, err := p.droppedUpTo()
-	if err != nil {
-		return err
-	}
-	list, err := store.SegmentList()
-	if err != nil {
-		return fmt.Errorf("listing segments: %w", err)
-	}
-	d := dropping{p: p, links: p.env.Sorter(nil)}
-	defer func() { err = errors.Join(err, d.links.Close()) }()
-	upTo, whole := after, true
-	var segments []uint32
-	for _, s := range list {
-		if s.State < storage.SegmentLinked {
-			whole = false // its links come later
-		} else if s.Number > after {
-			segments = append(segments, s.Number)
-			if whole {
-				upTo = s.Number
-			}
-		}
-	}
-	if len(segments) == 0 {
-		return nil
-	}
-	if err := d.all(ctx, segments); err != nil {
-		return err
-	}
-	ing := store.NewIngestion()
-	defer ing.Abort()
-	run, err := d.links.Sort()
-	if err != nil {
-		return fmt.Errorf("sorting links: %w", err)
-	}
-	defer run.Close()
-	stale, err := p.keepRefreshed(ing)
-	if err != nil {
-		return err
-	}
-	note := func(target []byte) error {
-		if changed == nil {
-			return stale.page(target)
-		}
-		return errors.Join(stale.page(target), changed(target))
-	}
-	if result.Dropped, err = ing.RemoveInlinks(ctx, run, note); err != nil {
-		return err
-	}
-	text := strconv.AppendUint(nil, uint64(upTo), 10)
-	if err := ing.Table(storage.Meta()).Set([]byte(metaDropped), text); err != nil {
-		return err
-	}
-	return ing.Commit()
-}
-
-// dropping finds the links of replaced versions.
-type dropping struct {
-	p     *Phases
-	mu    sync.Mutex
-	links *storage.Sorter // row of linkdb → source
-}
-
-// all looks at segments, on all processors: few pages have a replaced version, and finding none of one is a read.
-func (d *dropping) all(ctx context.Context, segments []uint32) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var running sync.WaitGroup
-	for range min(max(d.p.env.Processors, 1), len(segments)) {
-		running.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(segments) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				if err := d.segment(ctx, segments[i]); err != nil {
-					cancel(fmt.Errorf("segment %d: %w", segments[i], err))
-				}
-			}
-		})
-	}
-	running.Wait()
-	return context.Cause(ctx)
-}
-
-// segment looks at the pages that were fetched in a segment: of each, every version but the newest is replaced.
-func (d *dropping) segment(ctx context.Context, number uint32) (err error) {
-	store := d.p.env.Store
-	pages, captures := store.Scan(storage.ParseLinks(number), nil, nil), store.Scan(storage.CDXRange(), nil, nil)
-	records := storage.NewFinder(store, storage.Crawldb())
-	defer func() { err = errors.Join(err, pages.Close(), captures.Close(), records.Close()) }()
-	var r storage.Record
-	var c storage.CDX
-	var segments []uint32
-	var first []byte
-	at := false // captures stands at a key
-	for n := 0; pages.Next(); n++ {
-		if n%ctxCheckPages == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		key := pages.Key()
-		value, err := records.Find(key)
-		if err == nil && value != nil {
-			err = storage.DecodeRecord(value, &r)
-		}
-		if err != nil {
-			return fmt.Errorf("crawldb record %s: %w", key, err)
-		}
-		if value == nil || r.Segment == 0 {
-			continue
-		}
-		segments = segments[:0]
-		// Mostly the captures of a page begin where those of the one before end, and a seek is not needed.
-		first = storage.AppendCDXKey(first[:0], key, 0)
-		if !at || bytes.Compare(captures.Key(), first) < 0 {
-			at = captures.SeekGE(first)
-		}
-		for ; at; at = captures.Next() {
-			of, _, err := storage.SplitCDXKey(captures.Key())
-			if err != nil {
-				return err
-			}
-			if !bytes.Equal(of, key) {
-				break
-			}
-			if err := storage.DecodeCDX(captures.Value(), &c); err != nil {
-				return fmt.Errorf("cdx of %s: %w", key, err)
-			}
-			if c.Segment != r.Segment && !slices.Contains(segments, c.Segment) {
-				segments = append(segments, c.Segment)
-			}
-		}
-		if err := captures.Err(); err != nil {
-			return err
-		}
-		for _, s := range segments {
-			if err := d.version(key, s); err != nil {
-				return err
-			}
-		}
-	}
-	return pages.Err()
-}
-
-// version notes the links of one version of a page.
-func (d *dropping) version(key []byte, segment uint32) error {
-	value, ok, err := d.p.env.Store.Get(storage.ParseLinks(segment), key, nil)
-	if err != nil || !ok {
-		return err
-	}
-	var o storage.FetchOutcome
-	var links storage.OutlinkReader
-	if err := storage.ReadFetchOutcome(value, &o, &links); err != nil {
-		return fmt.Errorf("parse record %s: %w", key, err)
-	}
-	var row []byte
-	for links.Next() {
-		row = storage.AppendLinkdbKey(row[:0], links.Key(), segment)
-		d.mu.Lock()
-		err := d.links.Add(row, key)
-		d.mu.Unlock()
-		if err != nil {
-			return fmt.Errorf("sorting links: %w", err)
-		}
-	}
-	return links.Err()
 }
 
 // mergeRows merges the rows of targets, at most most, from the place on at which the call before ended.

@@ -62,6 +62,7 @@ func TestMergeLinks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
 		defer w.close()
+		w.p.captureSteps = rapid.SampledFrom([]uint64{0, 1, 2, captureSteps}).Draw(t, "steps") // 0: all are looked up
 		urls := make([]string, rapid.IntRange(1, 12).Draw(t, "pages"))
 		for i := range urls {
 			urls[i] = fmt.Sprintf("http://h%d.d%d.example/%d", i%5, i%3, i)

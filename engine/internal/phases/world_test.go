@@ -170,6 +170,7 @@ func (w *world) seal(pages ...page) uint32 {
 	if err := w.store.PutSegment(seg); err != nil {
 		w.t.Fatal(err)
 	}
+	seg.Counts.Fetched = uint64(len(pages))
 	values, captures := map[urlkey.Key][]byte{}, map[urlkey.Key][]byte{}
 	for _, p := range pages {
 		o := storage.FetchOutcome{Status: p.status, Time: firstMS + p.at, Bytes: p.bytes, TookMS: p.took}
