@@ -133,12 +133,7 @@ func (c *Client) guard(_ context.Context, _, address string, _ syscall.RawConn) 
 
 // Close closes the idle connections. A running fetch goes on, and closes its connection when it ends. Close may
 // be called more than once.
-func (c *Client) Close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
-	c.closeIdle()
-}
+func (c *Client) Close() { closeAll(c.empty(true)) }
 
 // Bodies returns the bytes that bodies have in memory, as received, and how many they may have: Options.MemoryBytes
 // less a reserve for one body, which is in neither number.
@@ -349,36 +344,50 @@ func (c *Client) secure(ctx context.Context, r *Response, req *Request, cn *conn
 }
 
 // shed closes all idle connections, because file descriptors ran out.
-func (c *Client) shed() {
+func (c *Client) shed() { closeAll(c.empty(false)) }
+
+// empty takes all idle connections out of the pool, for the caller to close; closed says that none is parked again.
+func (c *Client) empty(closed bool) (all []*conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.closeIdle()
+	c.closed = c.closed || closed
+	for c.all.Len() > 0 {
+		all = append(all, c.unpark(c.all.Back().Value.(*conn)))
+	}
+	return all
 }
 
-// closeIdle closes all idle connections. c.mu is held.
-func (c *Client) closeIdle() {
-	for c.all.Len() > 0 {
-		c.unpark(c.all.Back().Value.(*conn)).Close()
+// closeAll closes connections. c.mu is not held: closing is a call of the system, a TLS connection even writes first,
+// and other fetches would wait. In a crawl of 10,000 hosts they did, for 0.7 ms of each page in sum.
+func closeAll(conns []*conn) {
+	for _, cn := range conns {
+		cn.Close()
 	}
 }
 
 // take returns a quiet pooled connection to one of the addresses, or nil. There is none to a server that lapsed.
 func (c *Client) take(u urlkey.URL, addrs []netip.Addr) *conn {
+	for cn := c.newest(u, addrs); cn != nil; cn = c.newest(u, addrs) {
+		state := cn.look()
+		if state == talking {
+			c.lapsed.note(cn.key.server(), c.o.Now())
+		}
+		if state == quiet && time.Since(cn.parked) < c.o.IdleTimeout && !c.lapsed.has(cn.key.server(), c.o.Now()) {
+			return cn
+		}
+		cn.Close()
+	}
+	return nil
+}
+
+// newest takes the connection to the first of the addresses that has one out of the pool, that which was parked last.
+func (c *Client) newest(u urlkey.URL, addrs []netip.Addr) *conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := connKey{u.Scheme() == "https", u.Host(), u.Port(), netip.Addr{}}
 	for _, key.addr = range addrs {
-		for l := c.idle[key]; l != nil && l.Len() > 0; {
-			cn := c.unpark(l.Front().Value.(*conn))
-			state := cn.look()
-			if state == talking {
-				c.lapsed.note(cn.key.server(), c.o.Now())
-			}
-			if state == quiet && time.Since(cn.parked) < c.o.IdleTimeout &&
-				!c.lapsed.has(cn.key.server(), c.o.Now()) {
-				return cn
-			}
-			cn.Close()
+		if l := c.idle[key]; l != nil {
+			return c.unpark(l.Front().Value.(*conn))
 		}
 	}
 	return nil
@@ -387,12 +396,16 @@ func (c *Client) take(u urlkey.URL, addrs []netip.Addr) *conn {
 // park puts a reusable connection into the pool, or closes it. take checks whether it stayed quiet.
 func (c *Client) park(cn *conn) {
 	lapsed := c.lapsed.has(cn.key.server(), c.o.Now())
+	closeAll(c.parkOr(cn, lapsed))
+}
+
+// parkOr puts a connection into the pool, and returns those that have to be closed for it, or itself.
+func (c *Client) parkOr(cn *conn, lapsed bool) (out []*conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := c.idle[cn.key]
 	if c.closed || lapsed || c.wanted.Load() > 0 || l != nil && l.Len() >= maxIdlePerHost {
-		cn.Close()
-		return
+		return []*conn{cn}
 	}
 	if l == nil {
 		l = list.New()
@@ -405,8 +418,9 @@ func (c *Client) park(cn *conn) {
 		if c.all.Len() <= c.o.MaxIdle && time.Since(oldest.parked) < c.o.IdleTimeout {
 			break
 		}
-		c.unpark(oldest).Close()
+		out = append(out, c.unpark(oldest))
 	}
+	return out
 }
 
 // unpark removes a connection from the pool. c.mu is held.
