@@ -51,13 +51,29 @@ type work struct {
 	// it.
 	again *segment.Again
 
-	// crawldbMu is held by the phases that read and write crawldb, and by invertlinks, so that one of them has their
-	// memory; indexMu by those that write the index: it is index.Writing, which merges beside a crawl take for short
-	// steps. Order: crawldbMu before indexMu.
-	crawldbMu sync.Mutex
+	// crawldbMu is held by the phases that read and write crawldb; indexMu by those that write the index: it is
+	// index.Writing, which merges beside a crawl take for short steps. Order: crawldbMu before indexMu.
+	crawldbMu crawldbLock
 	indexMu   sync.Locker
 	sendMu    sync.Mutex // one goroutine at a time calls the index writers; no other lock is taken after it
 	crawling  bool       // a crawl hands out what is due, so Generate must not; crawldbMu guards it
+}
+
+// crawldbLock has two locks. Lock and Unlock are for both: one phase at a time changes crawldb, and has the memory of
+// updatedb (memory.go). Dedup has other memory, and holds only crawldb. Invertlinks, which changes nothing that others
+// read, holds only memory, so that neither waits for the other: they are in two lanes of a crawl.
+type crawldbLock struct{ memory, crawldb sync.Mutex }
+
+// Lock takes both locks, memory first.
+func (l *crawldbLock) Lock() {
+	l.memory.Lock()
+	l.crawldb.Lock()
+}
+
+// Unlock releases both.
+func (l *crawldbLock) Unlock() {
+	l.crawldb.Unlock()
+	l.memory.Unlock()
 }
 
 // setCrawling notes that a crawl begins or has ended. It waits for a Generate under way, whose fetchlist the crawl then
@@ -283,8 +299,8 @@ func (w *work) readmit(ctx context.Context) ([]urlkey.HostKey, uint64, error) {
 func (w *work) invertLinks(ctx context.Context, number uint32) (InvertReport, error) {
 	start := w.now()
 	defer w.stages.time(stageInvertLinks)()
-	w.crawldbMu.Lock()
-	defer w.crawldbMu.Unlock()
+	w.crawldbMu.memory.Lock()
+	defer w.crawldbMu.memory.Unlock()
 	in, err := w.phases.InvertLinks(ctx, number)
 	r := InvertReport{Segment: number, Targets: in.Targets, Inlinks: in.Inlinks}
 	if err != nil {
@@ -308,8 +324,8 @@ func (w *work) mergeLinks(ctx context.Context, most int) (phases.LinksMerged, er
 func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	start := w.now()
 	defer w.stages.time(stageDedup)()
-	w.crawldbMu.Lock()
-	defer w.crawldbMu.Unlock()
+	w.crawldbMu.crawldb.Lock()
+	defer w.crawldbMu.crawldb.Unlock()
 	w.indexMu.Lock()
 	defer w.indexMu.Unlock()
 	if o.Order == "" {
@@ -482,6 +498,12 @@ func roomTwice(free, total, tables uint64) bool {
 
 // indexMerge merges index segments, by some rule.
 type indexMerge func(context.Context) (index.MergeReport, error)
+
+// mergeAll merges what index.Index.Merge does.
+func (w *work) mergeAll(ctx context.Context) error {
+	_, err := w.mergeIndex(ctx, w.index.Merge)
+	return err
+}
 
 // mergeIndex merges index segments and returns how many were replaced.
 func (w *work) mergeIndex(ctx context.Context, merge indexMerge) (int, error) {
