@@ -94,7 +94,7 @@ func (c *conductor) begin(ctx context.Context) (*fetching, error) {
 	}
 	c.toUpdate, c.toIndex = make(chan *segment.Writer, backlogMax), make(chan uint32, indexQueueMax)
 	c.sends.start(w, c.abort)
-	c.merging.start(w, c.abort, f.pool.Fail)
+	c.merging.start(c.abort, w.mergeAll, f.pool.Fail)
 	if !w.o.NoIndex {
 		c.merging.begin() // with what the end of the crawl before left
 	}
@@ -411,7 +411,7 @@ func (c *conductor) noteIndexed(d DedupReport, x IndexReport) {
 
 // end stops the fetchers and drains the lanes. After a crawl without an error it then settles the whole.
 func (c *conductor) end(f *fetching, reason StopReason) error {
-	pool := f.pool
+	pool, w := f.pool, c.w
 	c.calms.close()
 	pool.Stop()
 	c.enters(phaseSettling)
@@ -429,7 +429,7 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 	close(c.toUpdate)
 	c.lanes.Wait()
 	c.sends.end()
-	c.merging.end(well)
+	c.merging.end(well, max(w.now().Sub(c.started)/lastMergeShare, lastMergeLeast))
 	if !well {
 		return nil // conduct's error says why
 	}

@@ -54,6 +54,10 @@ const (
 	gatherShare   = 20
 	gatherMax     = 3 * time.Second
 	gatherPages   = 4000
+	// The end of a crawl waits for a merge of index segments for one part in lastMergeShare of the time that the crawl
+	// took, lastMergeLeast at least.
+	lastMergeShare = 100
+	lastMergeLeast = time.Second
 	// indexBuilders is the most goroutines that cut documents into words; no more than processors do. Each has a part
 	// of the builder's memory, and makes index segments of its own.
 	indexBuilders = 4
