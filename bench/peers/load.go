@@ -21,7 +21,7 @@ import (
 
 type loadOptions struct {
 	peers, documents, root, work, profile string
-	pages, connections                    int
+	pages, connections, memory            int
 	rate, crawlRate                       float64
 	crawlPages, crawls                    int
 	span                                  time.Duration
@@ -38,6 +38,7 @@ func loadMain(ctx context.Context, f *flag.FlagSet, args []string) error {
 	f.Float64Var(&o.rate, "rate", 2000, "searches a second")
 	f.DurationVar(&o.span, "time", time.Minute, "how long")
 	f.IntVar(&o.connections, "connections", 64, "connections")
+	f.IntVar(&o.memory, "memory", storeMemory>>20, "MiB that seine's server may take")
 	f.Float64Var(&o.crawlRate, "crawl-rate", 20, "searches a second during a crawl")
 	f.IntVar(&o.crawlPages, "crawl-pages", 50_000, "pages of each crawl")
 	f.IntVar(&o.crawls, "crawls", 2, "crawls with and without searches")
@@ -186,7 +187,7 @@ func loadOne(ctx context.Context, d folders, o loadOptions, name, dir string, lo
 	if name == "bleve" {
 		engine = name
 	}
-	s, err := startServer(d, engine, dir)
+	s, err := startServer(d, o, engine, dir)
 	if err != nil {
 		return err
 	}
@@ -252,7 +253,7 @@ var assetOf = regexp.MustCompile(`(?:href|src)="(/static/[^"]+)"`)
 // firstPage asks for pages one after the other, each for a query that was not asked before, and for what the browser
 // loads with them.
 func firstPage(d folders, o loadOptions, dir string, log []asked) (err error) {
-	s, err := startServer(d, "seine", dir)
+	s, err := startServer(d, o, "seine", dir)
 	if err != nil {
 		return err
 	}
@@ -350,7 +351,7 @@ func crawlLoad(
 		_, err2 := w.stop()
 		err = errors.Join(err, err2)
 	}()
-	s, err := startServer(d, "seine", dir, w.hostsFile)
+	s, err := startServer(d, o, "seine", dir, w.hostsFile)
 	if err != nil {
 		return 0, err
 	}

@@ -38,13 +38,18 @@ type served struct {
 	Error   string
 }
 
-// loadServe is the process of a server: seine|bleve DIR [HOSTS]. It reads lines: "spent" for the processor time,
-// "crawl SEEDS" to crawl a web beside what it serves, "profile FILE" to begin a profile that lasts until the end. It
-// ends when its standard input does.
+// loadServe is the process of a server: seine|bleve DIR MEMORY [HOSTS], with seine's memory in MiB. It reads lines:
+// "spent" for the processor time, "crawl SEEDS" to crawl a web beside what it serves, "profile FILE" to begin a profile
+// that lasts until the end. It ends when its standard input does.
 func loadServe(ctx context.Context, args []string) (err error) {
-	if len(args) < 2 {
-		return errors.New("want seine|bleve DIR [HOSTS]")
+	if len(args) < 3 {
+		return errors.New("want seine|bleve DIR MEMORY [HOSTS]")
 	}
+	memory, err := strconv.ParseInt(args[2], 10, 32)
+	if err != nil {
+		return fmt.Errorf("MEMORY: %w", err)
+	}
+	memory <<= 20
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -52,19 +57,19 @@ func loadServe(ctx context.Context, args []string) (err error) {
 	crawl := func(string) (uint64, error) { return 0, errors.New("only seine crawls") }
 	debug.SetGCPercent(300) // as "seine serve" does; bleve gains from it, too
 	if args[0] == "seine" {
-		o := seine.Options{Dir: args[1], MustExist: true, Memory: storeMemory, AllowPrivate: true, Delay: -1,
+		o := seine.Options{Dir: args[1], MustExist: true, Memory: memory, AllowPrivate: true, Delay: -1,
 			PreferSearches: true} // as the seine command does
-		if o.Scope = policy.ScopeAny; len(args) > 2 {
-			if o.Hosts, err = fetch.LoadHosts(args[2]); err != nil {
+		if o.Scope = policy.ScopeAny; len(args) > 3 {
+			if o.Hosts, err = fetch.LoadHosts(args[3]); err != nil {
 				return err
 			}
 		}
-		debug.SetMemoryLimit(storeMemory) // as the seine command does
+		debug.SetMemoryLimit(memory) // as the seine command does
 		e, err := seine.Open(o)
 		if err != nil {
 			return err
 		}
-		if len(args) == 2 { // no crawl comes
+		if len(args) == 3 { // no crawl comes
 			if _, err := e.Index(ctx, seine.IndexOptions{MergeOnly: true}); err != nil { // as "seine serve" does in its first minutes
 				return errors.Join(err, e.Close())
 			}
@@ -194,12 +199,13 @@ type server struct {
 	log *os.File
 }
 
-func startServer(d folders, name, dir string, hosts ...string) (*server, error) {
+func startServer(d folders, o loadOptions, name, dir string, hosts ...string) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cmd: exec.Command(self, append([]string{"load-serve", name, dir}, hosts...)...)}
+	command := append([]string{"load-serve", name, dir, strconv.Itoa(o.memory)}, hosts...)
+	s := &server{cmd: exec.Command(self, command...)}
 	s.cmd.SysProcAttr = ownGroup()
 	if s.log, err = os.Create(filepath.Join(d.out, "load-"+name+".log")); err != nil {
 		return nil, err
