@@ -26,8 +26,8 @@ import (
 //
 // While nothing is crawled or fetched, bodies, slots, segments, frontier, hosts, pages and batch are free: 48 percent.
 // Searches have most of them meanwhile: 40 percent are for blocks of the store then, 12 for answers, and 5 for words
-// that are searched again and again and what facets count. A crawl drops those: with each part of it that is indexed
-// all weights change.
+// and filters that are used again and again and what facets count. A crawl drops those: with each part of it that is
+// indexed all weights change.
 //
 // That makes 75; the rest is for fetchers (a stack, a connection and its buffers: some 100 KB each), what libraries
 // use, and for the garbage collector, which would otherwise run all the time. cmd/seine tells it to keep all of Go's

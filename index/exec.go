@@ -266,7 +266,7 @@ func (x *execution) rankPhrase(r *ranker, root *node, it *phraseIter) uint64 {
 			if places == nil { // the search is to end
 				return 0
 			}
-			return r.heldAll(slices.Clone(words), nil, nil, &listPhrase{places}, windows)
+			return r.heldAll(slices.Clone(words), nil, &sieve{}, &listPhrase{places}, windows)
 		})
 	}
 	return x.inWindows(r, meetDocs, func(w *execution, r *ranker, windows iter.Seq[int]) uint64 {
@@ -374,7 +374,7 @@ func (x *execution) open(p *part, n *node, boost float64) iterator {
 		if n.value == valueField {
 			return &fieldIter{x: x, part: p, n: n}
 		}
-		return newValueIter(n, p, x.work)
+		return x.filter(p, n)
 	}
 	return nil
 }

@@ -99,12 +99,40 @@ func (x *execution) docsOf(p *part, n *node) int64 {
 // not held costs more than where bounds pass it.
 const heldLeast = 0.5
 
+// heldQuery is a query of words that can be held: any of should, or all of must, to whose scores should only adds.
+// filters and not are no words, and score nothing.
+type heldQuery struct {
+	must, should, filters, not []*node
+	boost                      float64
+}
+
+// heldQuery takes a tree apart if it is such a query.
+func (x *execution) heldQuery(root *node) (q heldQuery, ok bool) {
+	q.boost = root.factor()
+	any, filters, not := x.disjunction(root)
+	switch {
+	case any != nil:
+		if any != root {
+			q.boost *= any.factor()
+		}
+		q.should, q.filters, q.not = any.should, filters, not
+	case root.kind == nodeBool:
+		q.should, q.not = root.should, root.not
+		for _, n := range root.must {
+			if n.kind == nodeKeys || n.kind == nodeValue {
+				q.filters = append(q.filters, n)
+			} else {
+				q.must = append(q.must, n)
+			}
+		}
+	}
+	other := slices.ContainsFunc(slices.Concat(q.must, q.should), func(n *node) bool { return !n.isHeldKind() })
+	return q, !other && (any != nil || len(q.must) > 0)
+}
+
 // rankHeld ranks and counts the documents of a part that match a query of held words. It reports false, and has done
 // nothing, if it is not such.
 func (x *execution) rankHeld(r *ranker, p *part, root *node) bool {
-	holds := func(nodes []*node) bool {
-		return !slices.ContainsFunc(nodes, func(n *node) bool { return !n.isHeldKind() })
-	}
 	if p.held == nil {
 		return false
 	}
@@ -115,48 +143,60 @@ func (x *execution) rankHeld(r *ranker, p *part, root *node) bool {
 		}
 		return ok
 	}
-	if any, filters, not := x.disjunction(root); any != nil {
-		boost := root.factor()
-		if any != root {
-			boost *= any.factor()
-		}
-		if len(filters) > 0 || !holds(any.should) {
-			return false
-		}
-		words, ok := x.held(p, boost, heldLeast, any.should...)
-		if !ok {
-			return false
-		}
-		var others []*node
-		for i := range words {
-			if words[i].heldWord == nil {
-				others = append(others, any.should[i])
-			}
-		}
-		words = slices.DeleteFunc(words, func(w heldPart) bool { return w.heldWord == nil })
-		if len(words) == 0 {
-			return false
-		}
-		x.total += x.inWindows(r, sumDocs, func(x *execution, r *ranker, windows iter.Seq[int]) uint64 {
-			return r.heldAny(slices.Clone(words), x.openAll(p, others, boost), x.openAll(p, not, 1), windows)
-		})
-		return true
-	}
-	if root.kind == nodePhrase && holds(root.children) {
+	if root.kind == nodePhrase {
 		return x.rankHeldPhrase(r, p, root)
 	}
-	if root.kind != nodeBool || len(root.must) == 0 || !holds(root.must) || !holds(root.should) {
+	q, ok := x.heldQuery(root)
+	switch {
+	case !ok:
+		return false
+	case len(q.must) > 0:
+		return x.rankHeldAll(r, p, &q)
+	}
+	return x.rankHeldAny(r, p, &q)
+}
+
+// rankHeldAny is rankHeld of alternatives, of which some need not be held.
+func (x *execution) rankHeldAny(r *ranker, p *part, q *heldQuery) bool {
+	words, ok := x.held(p, q.boost, heldLeast, q.should...)
+	if !ok {
 		return false
 	}
-	words, ok := x.held(p, root.factor(), 1, slices.Concat(root.must, root.should)...)
-	if ok {
-		must := len(root.must)
-		x.total += x.inWindows(r, sumDocs, func(x *execution, r *ranker, windows iter.Seq[int]) uint64 {
-			words := slices.Clone(words)
-			return r.heldAll(words[:must], words[must:], x.openAll(p, root.not, 1), nil, windows)
-		})
+	var others []*node
+	for i := range words {
+		if words[i].heldWord == nil {
+			others = append(others, q.should[i])
+		}
 	}
-	return ok
+	words = slices.DeleteFunc(words, func(w heldPart) bool { return w.heldWord == nil })
+	if len(words) == 0 {
+		return false
+	}
+	if !x.mayPass(p, q) {
+		return true
+	}
+	x.total += x.inWindows(r, sumDocs, func(x *execution, r *ranker, windows iter.Seq[int]) uint64 {
+		sieve := x.sieve(p, q)
+		return r.heldAny(slices.Clone(words), x.openAll(p, others, q.boost), sieve, windows)
+	})
+	return true
+}
+
+// rankHeldAll is rankHeld of words that must all match.
+func (x *execution) rankHeldAll(r *ranker, p *part, q *heldQuery) bool {
+	words, ok := x.held(p, q.boost, 1, slices.Concat(q.must, q.should)...)
+	if !ok {
+		return false
+	}
+	if !x.mayPass(p, q) {
+		return true
+	}
+	x.total += x.inWindows(r, sumDocs, func(x *execution, r *ranker, windows iter.Seq[int]) uint64 {
+		sieve := x.sieve(p, q)
+		words, must := slices.Clone(words), len(q.must)
+		return r.heldAll(words[:must], words[must:], sieve, nil, windows)
+	})
+	return true
 }
 
 // rankHeldPhrase is rankHeld of a phrase. Words are not held for it alone if there is no room for their positions.
@@ -165,7 +205,7 @@ func (x *execution) rankHeldPhrase(r *ranker, p *part, n *node) bool {
 		return false
 	}
 	for _, c := range n.children {
-		if !p.held.mayFind(c.heldKey(), x.docsOf(p, c)) {
+		if !c.isHeldKind() || !p.held.mayFind(c.heldKey(), x.docsOf(p, c)) {
 			return false
 		}
 	}
@@ -179,7 +219,7 @@ func (x *execution) rankHeldPhrase(r *ranker, p *part, n *node) bool {
 	}
 	if ok {
 		x.total += x.inWindows(r, sumDocs, func(_ *execution, r *ranker, windows iter.Seq[int]) uint64 {
-			return r.heldAll(slices.Clone(words), nil, nil, newHeldPhrase(words, n.at), windows)
+			return r.heldAll(slices.Clone(words), nil, &sieve{}, newHeldPhrase(words, n.at), windows)
 		})
 	}
 	return ok
@@ -217,12 +257,12 @@ func (r *ranker) heldOne(h *heldPart) uint64 {
 // heldUnit is how many blocks of held words cost as much as a block that is decoded.
 const heldUnit = 8
 
-// heldAll offers the documents of windows that have all of must, in a phrase if there is one, and match none of not,
-// and returns their number; should only adds to the score. Documents are met as bits; only those of windows whose
+// heldAll offers the documents of windows that have all of must, in a phrase if there is one, and pass the sieve, and
+// returns their number; should only adds to the score. Documents are met as bits; only those of windows whose
 // bounds are enough are scored, word by word, and those are left out that the bounds of the words to come cannot bring
 // to what is needed.
 func (r *ranker) heldAll(
-	must, should []heldPart, not []iterator, phrase phraseKeeper, windows iter.Seq[int],
+	must, should []heldPart, v *sieve, phrase phraseKeeper, windows iter.Seq[int],
 ) (count uint64) {
 	slices.SortStableFunc(must, func(a, b heldPart) int { return cmp.Compare(a.len(), b.len()) })
 	if must[0].len() == 0 {
@@ -237,7 +277,7 @@ func (r *ranker) heldAll(
 	defer r.putSums(s)
 	for n := range windows {
 		rarest := must[0].window(n)
-		if rarest.from == rarest.to {
+		if rarest.from == rarest.to || !v.passes(uint32(n)*sumDocs) {
 			continue
 		}
 		most, docs := heldBounds(must, n)
@@ -257,7 +297,7 @@ func (r *ranker) heldAll(
 		if phrase != nil {
 			phrase.keep(n, s, r.work)
 		}
-		left := r.heldLeft(s.lo, &s.bits, not)
+		left := r.heldLeft(s.lo, &s.bits, v)
 		count += left
 		switch {
 		case left == 0 || most+more < need:

@@ -8,18 +8,20 @@ import (
 	"slices"
 )
 
-// heldAny offers the documents of windows that have any of the words or match any of others, and match none of not, and
+// heldAny offers the documents of windows that have any of the words or match any of others, and pass the sieve, and
 // returns their number. Where a window has few documents, those that may be among the best are found by bits, as in a
 // tally (see heldFew), else all are scored.
-func (r *ranker) heldAny(words []heldPart, others, not []iterator, windows iter.Seq[int]) (count uint64) {
+func (r *ranker) heldAny(words []heldPart, others []iterator, v *sieve, windows iter.Seq[int]) (count uint64) {
 	for i := range words {
 		words[i].tabulate()
 	}
 	s := sumsPool.Get().(*sums)
 	defer r.putSums(s)
 	for w := range windows {
+		if s.lo = uint32(w) * sumDocs; !v.passes(s.lo) {
+			continue
+		}
 		most, docs := heldBounds(words, w)
-		s.lo = uint32(w) * sumDocs
 		s.hi, s.least = s.lo+sumDocs-1, 0
 		held := most
 		for _, o := range others {
@@ -44,11 +46,11 @@ func (r *ranker) heldAny(words []heldPart, others, not []iterator, windows iter.
 			for _, o := range others {
 				o.mark(&window{s.lo, s.any[:]})
 			}
-			count += r.heldLeft(s.lo, &s.any, not)
+			count += r.heldLeft(s.lo, &s.any, v)
 		case need > 0 && docs <= heldDense:
-			count += r.heldFew(words, others, not, s, held, need)
+			count += r.heldFew(words, others, v, s, held, need)
 		default:
-			count += r.heldFull(words, others, not, s, need)
+			count += r.heldFull(words, others, v, s, need)
 		}
 		if r.work.over {
 			return count
@@ -75,7 +77,7 @@ func heldBounds(words []heldPart, window int) (most points, docs int) {
 }
 
 // heldFull scores all documents of a window and offers them.
-func (r *ranker) heldFull(words []heldPart, others, not []iterator, s *sums, need points) (count uint64) {
+func (r *ranker) heldFull(words []heldPart, others []iterator, v *sieve, s *sums, need points) (count uint64) {
 	for i := range words {
 		words[i].add(s)
 	}
@@ -85,14 +87,14 @@ func (r *ranker) heldFull(words []heldPart, others, not []iterator, s *sums, nee
 	if r.work.over {
 		return 0
 	}
-	count = r.heldLeft(s.lo, &s.bits, not)
+	count = r.heldLeft(s.lo, &s.bits, v)
 	if need > 0 && count > sumDocs/4 {
 		r.offerAll(s, need)
 		clear(s.bits[:])
 		clear(s.score[:])
 		return count
 	}
-	r.offerHeld(s, need, len(not) > 0 || len(others) > 0 && r.part.dead != nil)
+	r.offerHeld(s, need, v.sifts() || len(others) > 0 && r.part.dead != nil)
 	return count
 }
 
@@ -102,7 +104,7 @@ func (r *ranker) heldFull(words []heldPart, others, not []iterator, s *sums, nee
 // are passed. The scores of the others are added up from the word with the largest bound on, and those are left out
 // that the bounds of the words to come cannot bring to need. held is the sum of the words' bounds.
 func (r *ranker) heldFew(
-	words []heldPart, others, not []iterator, s *sums, held, need points,
+	words []heldPart, others []iterator, v *sieve, s *sums, held, need points,
 ) (count uint64) {
 	for i := 1; i < len(words); i++ { // they are nearly in order, that of the window before
 		for j := i; j > 0 && words[j].reach < words[j-1].reach; j-- {
@@ -136,7 +138,7 @@ func (r *ranker) heldFew(
 	for i := range words[least:] {
 		words[least+i].now.markSeveral(&s.any, &s.several)
 	}
-	count = r.heldLeft(s.lo, &s.any, not)
+	count = r.heldLeft(s.lo, &s.any, v)
 	n := 0
 	for i, b := range s.any {
 		s.several[i] &= b
@@ -191,19 +193,6 @@ func (s *sums) leaveOwn(need points) {
 			}
 		}
 	}
-}
-
-// heldLeft clears the bits of the documents of the window from lo on that are deleted or that not matches, and counts
-// those that are left.
-func (r *ranker) heldLeft(lo uint32, of *sumBits, not []iterator) (count uint64) {
-	for _, n := range not {
-		var out sumBits
-		n.mark(&window{lo, out[:]})
-		for i, b := range out {
-			of[i] &^= b
-		}
-	}
-	return (&window{lo, of[:]}).alive(r.part.dead)
 }
 
 // add adds the points of the documents of the window that heldBounds saw last.

@@ -3,20 +3,24 @@
 package index
 
 import (
+	"encoding/binary"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
 )
 
 // valueIter walks the documents whose value in a column fits a filter. It reads a block of the column when it comes to
-// it, and makes bits of it. It scores 0.
+// it, and makes bits of it, unless the bits of all are held. It scores 0.
 type valueIter struct {
 	n       *node
 	part    *part
 	work    *budget
 	letter  byte
+	lo, hi  int64 // of numbers, or of milliseconds
 	block   int64 // of bits; -1: none
 	bits    [normDocs / 64]uint64
+	held    bitset // of all blocks; nil: they are not held
 	decoded columnBlock
 }
 
@@ -24,16 +28,81 @@ type valueIter struct {
 const valueUnits = 16
 
 func newValueIter(n *node, p *part, work *budget) *valueIter {
-	letter := map[valueKind]byte{
-		valueLanguage: columnLanguage, valueType: columnType, valueDate: columnDate,
-		valueFetched: columnFetched, valueSize: columnSize,
-	}[n.value]
-	return &valueIter{n: n, part: p, work: work, letter: letter, block: -1}
+	it := &valueIter{n: n, part: p, work: work, lo: n.lo, hi: n.hi, block: -1}
+	switch n.value {
+	case valueLanguage:
+		it.letter = columnLanguage
+	case valueType:
+		it.letter = columnType
+	case valueDate, valueFetched: // whole seconds
+		it.lo, it.hi = clampSeconds(n.lo)*1000, clampSeconds(n.hi)*1000+999
+		if it.letter = columnDate; n.value == valueFetched {
+			it.letter = columnFetched
+		}
+	case valueSize:
+		it.letter = columnSize
+	}
+	return it
+}
+
+// clampSeconds bounds seconds to those that have milliseconds.
+func clampSeconds(s int64) int64 { return min(max(s, math.MinInt64/1000), math.MaxInt64/1000-1) }
+
+// filter opens the filter of a value.
+func (x *execution) filter(p *part, n *node) *valueIter {
+	known := x.ranges[p.number]
+	held, ok := known[n]
+	if !ok && p.held != nil {
+		held = x.heldFilter(p, n)
+		known[n] = held
+	}
+	it := newValueIter(n, p, x.work)
+	it.held = held
+	return it
+}
+
+// heldFilter returns the documents of a part that fit a filter, as bits, if they are held, and holds those of a filter
+// that was used before: nil if they are not held.
+func (x *execution) heldFilter(p *part, n *node) bitset {
+	blocks := int64(p.docs+normDocs-1) / normDocs
+	key, size := n.filterKey(), blocks*normDocs/8
+	u, hold := p.held.use(key, size)
+	if u != nil {
+		return u.filter
+	}
+	if !hold || !p.held.making(key) {
+		return nil
+	}
+	defer p.held.made(key)
+	defer x.making()()
+	it, held := newValueIter(n, p, x.work), make(bitset, 0, size/8)
+	for block := range blocks {
+		if !it.load(block) {
+			p.held.forget(key)
+			return nil
+		}
+		held = append(held, it.bits[:]...)
+	}
+	p.held.keep(key, &heldUse{filter: held, size: size})
+	return held
+}
+
+// filterKey is the key of a filter of a value among what is held: longer than that of a column.
+func (n *node) filterKey() string {
+	key := []byte{heldChunk, kindColumns, byte(n.value)}
+	key = binary.BigEndian.AppendUint64(key, uint64(n.lo))
+	key = binary.BigEndian.AppendUint64(key, uint64(n.hi))
+	return string(append(key, strings.Join(n.texts, "\x00")...))
 }
 
 // load makes the bits of a block; false means that the search is to end.
 func (it *valueIter) load(block int64) bool {
 	if it.block == block {
+		return true
+	}
+	if it.held != nil {
+		it.block = block
+		copy(it.bits[:], it.held[block*(normDocs/64):])
 		return true
 	}
 	if !it.work.spend(valueUnits) {
@@ -64,13 +133,9 @@ func (it *valueIter) fits(v uint64, texts []bool) bool {
 		return texts[v]
 	case valueDate, valueFetched:
 		ms, ok := columnTimeMS(v)
-		s := ms / 1000
-		if ms%1000 < 0 {
-			s-- // down, before 1970 too
-		}
-		return ok && it.n.lo <= s && s <= it.n.hi
+		return ok && it.lo <= ms && ms <= it.hi
 	}
-	return v > 0 && it.n.lo <= int64(v) && int64(v) <= it.n.hi
+	return v > 0 && it.lo <= int64(v) && int64(v) <= it.hi
 }
 
 func (it *valueIter) seek(doc uint32) uint32 {

@@ -87,6 +87,7 @@ type heldUse struct {
 	gone  bool  // the positions gave way
 
 	column *heldColumn // that facets count; nil: it has too many values
+	filter bitset      // of documents that fit a filter of a value
 }
 
 // as returns a use of a word in place of u, which searches may have, with some bytes of positions.

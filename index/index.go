@@ -96,8 +96,8 @@ type Options struct {
 	// MergeBytes is what a merge may take beside buffers of some MiB; 0 means 16 MiB. It bounds the documents of index
 	// segments that merges make, at one a byte: larger indexes have several of that size.
 	MergeBytes int64
-	// HeldBytes is what words, and values that facets count, may take that searches hold in memory because they are
-	// used again and again; 0 means 64 MiB, less than 0 that none are held. See Hold.
+	// HeldBytes is what words, filters, and values that facets count, may take that searches hold in memory because
+	// they are used again and again; 0 means 64 MiB, less than 0 that none are held. See Hold.
 	HeldBytes int64
 	Builders  int // goroutines that a Builder inverts on, at most; up to 1: that of its caller
 	// Processors is the number of goroutines that searches keep busy side by side; 0 means GOMAXPROCS.

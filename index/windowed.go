@@ -4,6 +4,7 @@ package index
 
 import (
 	"iter"
+	"maps"
 	"sync"
 	"sync/atomic"
 )
@@ -64,7 +65,7 @@ func (x *execution) inWindows(
 	for i := range all {
 		w := x.beside(f)
 		w.lists, w.ranges = make([]map[string]list, len(x.parts)), make([]map[*node]bitset, len(x.parts))
-		w.lists[r.part.number], w.ranges[r.part.number] = map[string]list{}, map[*node]bitset{}
+		w.lists[r.part.number], w.ranges[r.part.number] = map[string]list{}, maps.Clone(x.ranges[r.part.number])
 		all[i] = w
 		running.Go(func() {
 			w.top.begin(r.part)
