@@ -99,15 +99,19 @@ func (x *execution) docsOf(p *part, n *node) int64 {
 // not held costs more than where bounds pass it.
 const heldLeast = 0.5
 
-// heldQuery is a query of words that can be held: any of should, or all of must, to whose scores should only adds.
-// filters and not are no words, and score nothing.
+// heldQuery is a query of words that can be held: any of should, or all of must, to whose scores should only adds, or a
+// phrase. filters and not are no words, and score nothing.
 type heldQuery struct {
 	must, should, filters, not []*node
+	phrase                     *node // nil: it is not one
 	boost                      float64
 }
 
 // heldQuery takes a tree apart if it is such a query.
 func (x *execution) heldQuery(root *node) (q heldQuery, ok bool) {
+	if root.kind == nodePhrase {
+		return heldQuery{phrase: root, boost: 1}, true
+	}
 	q.boost = root.factor()
 	any, filters, not := x.disjunction(root)
 	switch {
@@ -124,6 +128,10 @@ func (x *execution) heldQuery(root *node) (q heldQuery, ok bool) {
 			} else {
 				q.must = append(q.must, n)
 			}
+		}
+		if len(q.must) == 1 && len(q.should) == 0 && q.must[0].kind == nodePhrase {
+			q.phrase = q.must[0]
+			return q, true
 		}
 	}
 	other := slices.ContainsFunc(slices.Concat(q.must, q.should), func(n *node) bool { return !n.isHeldKind() })
@@ -143,13 +151,12 @@ func (x *execution) rankHeld(r *ranker, p *part, root *node) bool {
 		}
 		return ok
 	}
-	if root.kind == nodePhrase {
-		return x.rankHeldPhrase(r, p, root)
-	}
 	q, ok := x.heldQuery(root)
 	switch {
 	case !ok:
 		return false
+	case q.phrase != nil:
+		return x.rankHeldPhrase(r, p, &q)
 	case len(q.must) > 0:
 		return x.rankHeldAll(r, p, &q)
 	}
@@ -200,7 +207,8 @@ func (x *execution) rankHeldAll(r *ranker, p *part, q *heldQuery) bool {
 }
 
 // rankHeldPhrase is rankHeld of a phrase. Words are not held for it alone if there is no room for their positions.
-func (x *execution) rankHeldPhrase(r *ranker, p *part, n *node) bool {
+func (x *execution) rankHeldPhrase(r *ranker, p *part, q *heldQuery) bool {
+	n := q.phrase
 	if n.slop > 0 || n.fields != 0 || len(n.children) == 0 {
 		return false
 	}
@@ -209,7 +217,7 @@ func (x *execution) rankHeldPhrase(r *ranker, p *part, n *node) bool {
 			return false
 		}
 	}
-	words, ok := x.held(p, n.factor(), 1, n.children...)
+	words, ok := x.held(p, q.boost*n.factor(), 1, n.children...)
 	for i, c := range n.children {
 		if !ok {
 			return false
@@ -217,9 +225,9 @@ func (x *execution) rankHeldPhrase(r *ranker, p *part, n *node) bool {
 		words[i].heldWord = x.located(p, c)
 		ok = words[i].heldWord != nil
 	}
-	if ok {
-		x.total += x.inWindows(r, sumDocs, func(_ *execution, r *ranker, windows iter.Seq[int]) uint64 {
-			return r.heldAll(slices.Clone(words), nil, &sieve{}, newHeldPhrase(words, n.at), windows)
+	if ok && x.mayPass(p, q) {
+		x.total += x.inWindows(r, sumDocs, func(x *execution, r *ranker, windows iter.Seq[int]) uint64 {
+			return r.heldAll(slices.Clone(words), nil, x.sieve(p, q), newHeldPhrase(words, n.at), windows)
 		})
 	}
 	return ok
@@ -294,10 +302,11 @@ func (r *ranker) heldAll(
 		for i := range must[1:] {
 			must[1+i].now.meet(&s.bits, int(rarest.to-rarest.from))
 		}
-		if phrase != nil {
-			phrase.keep(n, s, r.work)
-		}
 		left := r.heldLeft(s.lo, &s.bits, v)
+		if phrase != nil && left > 0 {
+			phrase.keep(n, s, r.work)
+			left = (&window{s.lo, s.bits[:]}).alive(nil)
+		}
 		count += left
 		switch {
 		case left == 0 || most+more < need:

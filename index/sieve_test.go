@@ -24,9 +24,9 @@ func (w *world) sized() {
 	}
 }
 
-// TestHeldSieve: with filters and exclusions too, held words, any or all of several, find and count what a search
-// without held words and without pruning does, in windows of many documents and of few. The bits of a filter that is
-// used again are held.
+// TestHeldSieve: with filters and exclusions too, held words, any or all of several or in a row, find and count what a
+// search without held words and without pruning does, in windows of many documents and of few. The bits of a filter that
+// is used again are held.
 func TestHeldSieve(t *testing.T) {
 	worlds := []*world{newSparseWorld(1, sumDocs+2000), windowsWorld(true, 300)}
 	for _, w := range worlds {
@@ -49,9 +49,16 @@ func TestHeldSieve(t *testing.T) {
 			return string([]byte{byte(doc >> 16), byte(doc >> 8), byte(doc), '0'})
 		}
 		root := &node{kind: nodeBool, not: words("not", 0)}
-		if rapid.Bool().Draw(t, "all") {
+		switch rapid.IntRange(0, 2).Draw(t, "kind") {
+		case 0:
 			root.must, root.should = words("must", 1), words("should", 0)
-		} else {
+		case 1:
+			phrase := &node{kind: nodePhrase, children: words("phrase", 1), boost: 3}
+			for i := range phrase.children {
+				phrase.at = append(phrase.at, i)
+			}
+			root.must = []*node{phrase}
+		default:
 			root.must = []*node{{kind: nodeBool, should: words("any", 1), boost: 2}}
 		}
 		if rapid.Bool().Draw(t, "keys") {
