@@ -25,8 +25,8 @@ func (w *world) sized() {
 }
 
 // TestHeldSieve: with filters and exclusions too, held words, any or all of several or in a row, find and count what a
-// search without held words and without pruning does, in windows of many documents and of few. The bits of a filter that
-// is used again are held.
+// search without held words and without pruning does, in windows of many documents and of few. The bits of a filter
+// that is used again are held.
 func TestHeldSieve(t *testing.T) {
 	worlds := []*world{newSparseWorld(1, sumDocs+2000), windowsWorld(true, 300)}
 	for _, w := range worlds {
