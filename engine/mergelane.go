@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,11 +15,14 @@ type merges struct {
 	due     chan struct{} // holds one signal, for any number of new index segments
 	cancel  context.CancelFunc
 	running sync.WaitGroup
+	first   atomic.Bool // the first call has not returned yet: it merges what the crawl before left
+	late    atomic.Bool // the end of the crawl has waited long enough
 }
 
 // start calls merge whenever begin says so. fail is told the first error.
 func (m *merges) start(abort context.Context, merge func(context.Context) error, fail func(error)) {
 	ctx, cancel := context.WithCancel(abort)
+	m.first.Store(true)
 	m.due, m.cancel = make(chan struct{}, 1), cancel
 	m.running.Add(1)
 	go func() {
@@ -27,6 +31,9 @@ func (m *merges) start(abort context.Context, merge func(context.Context) error,
 			if err := merge(ctx); err != nil && ctx.Err() == nil {
 				fail(err)
 				return
+			}
+			if m.first.Store(false); m.late.Load() {
+				cancel()
 			}
 		}
 	}()
@@ -42,13 +49,18 @@ func (m *merges) begin() {
 
 // end waits for what is to be merged, for some time, and cuts short what takes longer; after a crawl that failed it
 // does so at once. The next crawl, `seine serve` and `seine index` merge what is left. A crawl of 10^6 pages waited 16
-// seconds for a merge of most documents, when the refresh that followed was about to replace nearly all of them.
+// seconds for a merge of most documents, when the refresh that followed was about to replace nearly all of them. What
+// the crawl before left is merged whole, however long that takes: many short crawls would begin it again and again.
 func (m *merges) end(well bool, most time.Duration) {
-	if !well {
-		most = 0
-	}
 	close(m.due)
-	cut := time.AfterFunc(most, m.cancel)
+	if !well {
+		m.cancel()
+	}
+	cut := time.AfterFunc(most, func() {
+		if m.late.Store(true); !m.first.Load() {
+			m.cancel()
+		}
+	})
 	defer cut.Stop()
 	m.running.Wait()
 	m.cancel()

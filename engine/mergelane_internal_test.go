@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// TestMergesEnd: the end of a crawl waits for a merge that ends in its time, cuts a longer one short, which is no
-// failure, and does not wait after a crawl that failed. A merge that fails by itself is one.
+// TestMergesEnd: the end of a crawl waits for a merge that ends in its time, and cuts a longer one short, which is no
+// failure, unless it is of what the crawl before left. It waits for none after a crawl that failed. A merge that fails
+// by itself is a failure.
 func TestMergesEnd(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
@@ -22,7 +23,7 @@ func TestMergesEnd(t *testing.T) {
 	}
 	whole := func(ctx context.Context) error {
 		begun <- struct{}{}
-		time.AfterFunc(time.Millisecond, func() { goOn <- struct{}{} })
+		time.AfterFunc(5*time.Millisecond, func() { goOn <- struct{}{} })
 		<-goOn
 		return ctx.Err()
 	}
@@ -32,26 +33,36 @@ func TestMergesEnd(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
+		left  bool // by the crawl before
 		merge func(context.Context) error
 		well  bool
 		most  time.Duration
 		err   error
 		ends  bool
 	}{
-		{"a long one", forEver, true, 1, nil, false},
-		{"a long one after a crawl that failed", forEver, false, time.Hour, nil, false},
-		{"one that ends", whole, true, time.Hour, nil, true},
-		{"one that fails", fails, true, time.Hour, broken, false},
+		{"a long one", false, forEver, true, 1, nil, false},
+		{"a long one after a crawl that failed", false, forEver, false, time.Hour, nil, false},
+		{"one that ends", false, whole, true, time.Hour, nil, true},
+		{"one that fails", false, fails, true, time.Hour, broken, false},
+		{"what was left", true, whole, true, 1, nil, true},
+		{"what was left after a crawl that failed", true, forEver, false, time.Hour, nil, false},
 	} {
 		var m merges
 		var failed error
-		ended := false
+		calls, ended, first := 0, false, make(chan struct{})
 		m.start(context.Background(), func(ctx context.Context) error {
+			if calls++; !c.left && calls == 1 {
+				close(first)
+				return nil
+			}
 			err := c.merge(ctx)
 			ended = err == nil
 			return err
 		}, func(err error) { failed = err })
-		m.begin()
+		if m.begin(); !c.left {
+			<-first
+			m.begin()
+		}
 		<-begun
 		if m.end(c.well, c.most); failed != c.err || ended != c.ends {
 			t.Errorf("%s: failed with %v, ended: %t", c.name, failed, ended)
