@@ -17,7 +17,7 @@ import (
 
 // Links of replaced versions of pages are found in one of two ways, whichever is less work. Of few pages, the captures
 // of each are looked up. Of many, all captures are read beside crawldb, from end to end: at the end of a crawl of 10^6
-// pages in 150 segments, each of which is spread over all of crawldb, looking up took 28 of 737 seconds, to find none.
+// pages in 66 segments, each of which is spread over all of crawldb, looking up took 28 of 737 seconds, to find none.
 
 // metaDropped is the row of Meta with the newest segment up to which every link of a replaced version is out of linkdb.
 const metaDropped = "linkdb/dropped"
