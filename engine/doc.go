@@ -123,6 +123,7 @@
 //	11   internal/phases/updatedb.go   outcome to record, links to records; invertlinks; dedup
 //	12   storage/join.go               merge-joins with crawldb, linkdb, signatures
 //	13   index.go                      record, text and anchors become a document
+//	     reanchor.go                   others link to it now: its anchors are replaced, and all else stays
 //	14   index/builder.go              postings
 //	15   search.go                     a query finds it; the snippet comes from its parse record
 //

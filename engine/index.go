@@ -35,12 +35,15 @@ type indexing struct {
 	denied  func(urlkey.URL) bool // by a live filter
 	warn    func(error)
 	clock   *stageClock
-	inlinks int    // that are read of a page, for its anchors
-	refresh bool   // see IndexOptions
-	ranked  bool   // scores are ranks of the link graph
-	changed bool   // the refresh looks at what changed since the last one only: see stale.go
-	noted   bool   // there are notes of what changed
-	mark    []byte // how a refresh makes documents; nil: nothing says which are up to date
+	inlinks int  // that are read of a page, for its anchors
+	refresh bool // see IndexOptions
+	ranked  bool // scores are ranks of the link graph
+	changed bool // the refresh looks at what changed since the last one only: see stale.go
+	noted   bool // there are notes of what changed
+	// For reanchor: the goroutines that it may use, and what makes its sorter.
+	builders int
+	sorter   func(combine func(dst, a, b []byte) []byte) *storage.Sorter
+	mark     []byte // how a refresh makes documents; nil: nothing says which are up to date
 
 	report IndexReport
 	keys   *storage.Sorter
@@ -72,13 +75,8 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	defer run.Close()
 	snap := x.store.Snapshot()
 	defer snap.Close()
-	list, err := snap.SegmentList()
-	if err != nil {
+	if err := x.compareWith(snap); err != nil {
 		return err
-	}
-	x.compared = map[uint32]bool{}
-	for _, s := range list {
-		x.compared[s.Number] = s.State == storage.SegmentIndexed
 	}
 	records := storage.NewFinder(snap, storage.Crawldb())
 	defer records.Close()
@@ -98,6 +96,9 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 		if host, ok := ruledHost(key); ok {
 			return x.titles.set(host, values[0])
 		}
+		if len(values[0]) > 0 { // titlesOnly
+			return x.titles.begin(key)
+		}
 		return x.decide(snap, records, links, key, old)
 	})
 	if err == nil {
@@ -108,6 +109,16 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	}
 	r, err := b.Finish()
 	x.clock.add(stageIndex, r.CPU)
+	return err
+}
+
+// compareWith notes which segments the index has had.
+func (x *indexing) compareWith(snap *storage.Snapshot) error {
+	list, err := snap.SegmentList()
+	x.compared = map[uint32]bool{}
+	for _, s := range list {
+		x.compared[s.Number] = s.State == storage.SegmentIndexed
+	}
 	return err
 }
 
@@ -143,13 +154,13 @@ func (x *indexing) decide(
 		if err := errors.Join(x.titles.begin(key), x.readAnchors(links, key)); err != nil {
 			return err
 		}
-		now.context = x.contextStamp(&r)
+		now.own, now.outside = x.ownStamp(&r), x.outsideStamp(&r)
 		var was index.Location
 		if located != nil {
 			if was, err = index.DecodeLocated(located); err != nil {
 				return fmt.Errorf("index directory entry of %s: %w", key, err)
 			}
-			if x.compared[r.Segment] && stampOf(was).context == now.context {
+			if of := stampOf(was); x.compared[r.Segment] && of.own == now.own && of.outside == now.outside {
 				return nil
 			}
 		}
@@ -350,25 +361,31 @@ func (x *indexing) boost(r *storage.Record) float64 {
 	return boost
 }
 
-// contextStamp is of the page whose anchors readAnchors found, on the host of titles.begin; never 0.
-func (x *indexing) contextStamp(r *storage.Record) uint32 {
+// ownStamp is of a page, on the host of titles.begin.
+func (x *indexing) ownStamp(r *storage.Record) uint32 {
 	h := xxh3.New()
 	h.Write(r.Signature[:])
 	h.WriteString(shownAs(r))
+	if r.Truncated { // without a signature, only the fetch identifies the content
+		h.Write(binary.LittleEndian.AppendUint32(nil, r.Segment))
+	}
+	if rule := &x.titles.rule; rule.shares() {
+		h.WriteString(rule.prefix + "\x00" + rule.suffix)
+	}
+	return uint32(h.Sum64() & (1<<stampOwnBits - 1))
+}
+
+// outsideStamp is of the page whose anchors readAnchors found; never 0.
+func (x *indexing) outsideStamp(r *storage.Record) uint32 {
+	h := xxh3.New()
 	var n [8]byte
 	if boost := x.boost(r); boost != 1 {
 		h.Write(binary.LittleEndian.AppendUint64(n[:0], math.Float64bits(boost)))
-	}
-	if r.Truncated { // without a signature, only the fetch identifies the content
-		h.Write(binary.LittleEndian.AppendUint32(n[:0], r.Segment))
 	}
 	for _, i := range x.order {
 		a := x.distinct.Key(i)
 		h.Write(binary.LittleEndian.AppendUint32(n[:0], uint32(len(a))))
 		h.Write(a)
 	}
-	if rule := &x.titles.rule; rule.shares() {
-		h.WriteString(rule.prefix + "\x00" + rule.suffix)
-	}
-	return uint32(h.Sum64()) | 1
+	return uint32(h.Sum64()&(1<<stampOutsideBits-1)) | 1
 }

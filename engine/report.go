@@ -257,7 +257,7 @@ type IndexReport struct {
 	Deleted   uint64   `json:"deleted"`    // documents of pages that have nothing to index any more, or are denied
 	Denied    uint64   `json:"denied"`     // of Deleted, those that a filter file denies
 	Skipped   uint64   `json:"skipped"`    // URLs with nothing to index: redirect, gone, duplicate, noindex, not text
-	TextBytes uint64   `json:"text_bytes"` // of the documents added and refreshed
+	TextBytes uint64   `json:"text_bytes"` // of those that were read: not where new anchors alone came
 	Took      Duration `json:"seconds"`    // without merging and sending
 
 	Merged  int          `json:"merged,omitempty"`  // index segments that were merged into others, by Engine.Index

@@ -370,7 +370,7 @@ func (c *changes) compare(
 	if err != nil || !found {
 		return err
 	}
-	sum := stamp{contentStamp(text, c.x.outcome.MediaType), c.x.contextStamp(&r)}.sum()
+	sum := stamp{contentStamp(text, c.x.outcome.MediaType), c.x.ownStamp(&r), c.x.outsideStamp(&r)}.sum()
 	if known && was == sum {
 		return nil
 	}

@@ -108,6 +108,9 @@ func (x *indexing) run(ctx context.Context, o IndexOptions) error {
 	} else if x.keys.Len() == 0 && len(o.Segments) == 0 {
 		return nil
 	}
+	if err := x.reanchor(ctx); err != nil {
+		return err
+	}
 	if err := x.build(ctx, ing); err != nil {
 		return err
 	}
@@ -119,7 +122,7 @@ func (x *indexing) run(ctx context.Context, o IndexOptions) error {
 
 // refreshVersion is the first byte of indexing.mark: raise it when documents are made differently of what they are made
 // of.
-const refreshVersion = 3
+const refreshVersion = 4
 
 // addStale adds the keys of what a refresh looks at, and leaves the mark that says so. some is false if it would change
 // nothing, not even the mark.

@@ -80,14 +80,33 @@ func (t *titles) looks(texts *walks) {
 // takes makes it take rules from set, which writes them, and others as they are.
 func (t *titles) takes(in *storage.Ingestion) { t.table = in.Table(storage.Meta()) }
 
-// set announces a host and its rule, as titleRule.append has it.
-func (t *titles) set(host, value []byte) (err error) {
-	t.host = append(t.host[:0], host...)
-	t.row = append(append(t.row[:0], titlePrefix...), host...)
-	if t.rule, err = decodeTitleRule(value); err != nil {
+// set is announce, and writes the rule.
+func (t *titles) set(host, value []byte) error {
+	if err := t.announce(host, value); err != nil {
 		return err
 	}
 	return t.write()
+}
+
+// announce announces a host and its rule, as titleRule.append has it.
+func (t *titles) announce(host, value []byte) (err error) {
+	t.host = append(t.host[:0], host...)
+	t.row = append(append(t.row[:0], titlePrefix...), host...)
+	t.rule, err = decodeTitleRule(value)
+	return err
+}
+
+// peek announces the next page, in key order, and finds the rule that begin would, and writes nothing.
+func (t *titles) peek(key []byte) error {
+	host := urlkey.HostKeyOf(key)
+	if bytes.Equal(host, t.host) {
+		return nil
+	}
+	old, err := t.enter(host)
+	if err == nil && t.records != nil {
+		t.rule, err = t.learned(old)
+	}
+	return err
 }
 
 // ruledHost returns the host of a key that stands for all pages of one, as addRule adds it.

@@ -431,15 +431,15 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 		texts: newWalks(walked, storage.ParseTextRange), outcomes: newWalks(walked, storage.ParseLinks),
 		store: w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
 		clock: &w.stages, inlinks: w.o.MaxInlinks, report: IndexReport{Segments: o.Segments}, keys: o.keys,
-		refresh: o.Refresh,
+		refresh: o.Refresh, sorter: w.sorter, builders: min(w.o.Processors, indexBuilders),
 	}
 	if x.ranked, err = isRanked(w.store); err != nil {
 		return x.report, err
 	}
 	if x.keys == nil {
 		x.keys = w.sorter(foldLast)
-		defer x.keys.Close()
 	}
+	defer func() { x.keys.Close() }()                            // those that reanchor left
 	if len(w.o.LiveFilters) == 0 && len(w.o.IndexFilters) == 0 { // these may change at any time
 		x.mark = binary.AppendUvarint([]byte{refreshVersion}, uint64(w.o.MaxInlinks))
 		x.mark = strconv.AppendBool(x.mark, x.ranked)

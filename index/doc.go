@@ -43,10 +43,10 @@
 // searchable. An index segment never changes, but its documents can be deleted: when a newer version of a URL is
 // indexed, a bitmap marks the old one. Merge replaces several index segments of a size by one without the deleted
 // documents, and writes a segment again of which a fifth is deleted; MergeTo leaves a few, such as one, of an index
-// that is to stay as it is. Both work beside searches and Builders, in the steps that merge.go lists, and read and
-// write everything in order; in memory are four bytes a document, or less than one where those are too many
-// (renumber.go), and a block of each range of each source. Options.MergeBytes bounds these, and so the largest index
-// segment that a merge makes.
+// that is to stay as it is. A Reanchoring copies index segments of which many documents get other anchors. Merges work
+// beside searches and Builders, in the steps that merge.go lists, and read and write everything in order; in memory are
+// four bytes a document, or less than one where those are too many (renumber.go), and a block of each range of each
+// source. Options.MergeBytes bounds these, and so the largest index segment that a merge makes.
 //
 // An example. Two documents, 0 "Net repair" and 1 "Repair a net": term "net" has the list (0; title 1 time, at 0)
 // (1; title 1 time, at 2), term "repair" (0; at 1) (1; at 0). The query "net repair" in quotes walks both lists

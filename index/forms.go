@@ -79,6 +79,14 @@ func (seg *segment) forms(rd storage.Reader, lang analysis.Language, stem []byte
 func (b *segmentBuilder) writeForms() error {
 	sorter := storage.NewSorter(b.sorting)
 	defer sorter.Close()
+	if err := b.eachForm(func(key []byte) error { return sorter.Add(key, nil) }); err != nil {
+		return err
+	}
+	return writeSortedForms(sorter, b.in.Table(storage.IndexSegmentRange(b.number, kindForms)))
+}
+
+// eachForm calls fn with the key of the stem and the form, for each form of a term, in memory that it uses again.
+func (b *segmentBuilder) eachForm(fn func(key []byte) error) error {
 	var key, stem []byte
 	for i := range uint32(b.inv.count) {
 		t := b.inv.entry(i)
@@ -89,19 +97,29 @@ func (b *segmentBuilder) writeForms() error {
 				continue
 			}
 			key = append(formsKey(key[:0], lang, stem), term...)
-			if err := sorter.Add(key, nil); err != nil {
+			if err := fn(key); err != nil {
 				return err
 			}
 		}
 	}
+	return nil
+}
+
+// writeSortedForms writes what eachForm gave to a sorter, each form once.
+func writeSortedForms(sorter *storage.Sorter, table *storage.TableWriter) error {
 	run, err := sorter.Sort()
 	if err != nil {
 		return err
 	}
-	w := formWriter{w: b.in.Table(storage.IndexSegmentRange(b.number, kindForms))}
+	w := formWriter{w: table}
+	var last []byte
 	for run.Next() {
-		end := 2 + bytes.IndexByte(run.Key()[1:], 0)
-		if err = w.add(run.Key()[:end], run.Key()[end:]); err != nil {
+		if bytes.Equal(run.Key(), last) {
+			continue
+		}
+		last = append(last[:0], run.Key()...)
+		end := 2 + bytes.IndexByte(last[1:], 0)
+		if err = w.add(last[:end], last[end:]); err != nil {
 			break
 		}
 	}

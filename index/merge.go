@@ -207,7 +207,7 @@ func (x *Index) merged(step string) error {
 // mergeRanges writes all ranges of the new index segment.
 func (x *Index) mergeRanges(ctx context.Context, st *state, group []*segment, w *docWriter) ([]*source, error) {
 	p := x.newPace(ctx, len(st.segments))
-	sources, err := mergeDocs(p, st.snap, group, w)
+	sources, err := mergeDocs(p, st.snap, group, w, nil)
 	if err != nil || w.info.Docs == 0 {
 		return sources, err
 	}

@@ -46,8 +46,11 @@ func (s *docSource) entry() (e docEntry, err error) {
 	return e, err
 }
 
-// mergeDocs writes the documents of a group in the order of their keys and numbers them.
-func mergeDocs(p *pace, rd storage.Reader, group []*segment, w *docWriter) (sources []*source, err error) {
+// mergeDocs writes the documents of a group in the order of their keys and numbers them. change, if not nil, may change
+// each before it is written; doc is its number in its index segment.
+func mergeDocs(
+	p *pace, rd storage.Reader, group []*segment, w *docWriter, change func(doc uint32, e *docEntry) error,
+) (sources []*source, err error) {
 	most := uint64(0)
 	for _, seg := range group {
 		most += uint64(seg.info.Docs)
@@ -88,6 +91,11 @@ func mergeDocs(p *pace, rd storage.Reader, group []*segment, w *docWriter) (sour
 		e, err := s.entry()
 		if err != nil {
 			return nil, err
+		}
+		if change != nil {
+			if err := change(s.keys.doc, &e); err != nil {
+				return nil, err
+			}
 		}
 		s.written = w.info.Docs
 		s.renumbered.add(s.written)

@@ -15,6 +15,17 @@ var redirectDocs = 1 << 16
 // redirect has Located name an index segment for its documents, where it still names those that were merged into it.
 // Documents that were deleted, or replaced by a newer version, are named elsewhere or not at all.
 func (x *Index) redirect(ctx context.Context, st *state, seg *segment) error {
+	return x.redirectBy(ctx, st, seg, x.redirectPiece)
+}
+
+// redirectHeld is redirect for a caller that holds the writers' lock.
+func (x *Index) redirectHeld(ctx context.Context, st *state, seg *segment) error {
+	return x.redirectBy(ctx, st, seg, x.redirectSome)
+}
+
+func (x *Index) redirectBy(
+	ctx context.Context, st *state, seg *segment, piece func(*keyScanner) (more bool, err error),
+) error {
 	keys := newKeyScanner(st.snap, seg)
 	defer keys.sc.Close()
 	for more := true; more; {
@@ -22,7 +33,7 @@ func (x *Index) redirect(ctx context.Context, st *state, seg *segment) error {
 			return err
 		}
 		var err error
-		if more, err = x.redirectPiece(keys); err != nil {
+		if more, err = piece(keys); err != nil {
 			return fmt.Errorf("redirecting to index segment %d: %w", seg.number, err)
 		}
 		if err := x.merged("redirected"); err != nil {
@@ -36,6 +47,11 @@ func (x *Index) redirect(ctx context.Context, st *state, seg *segment) error {
 func (x *Index) redirectPiece(keys *keyScanner) (more bool, err error) {
 	x.writers.Lock()
 	defer x.writers.Unlock()
+	return x.redirectSome(keys)
+}
+
+// redirectSome is redirectPiece for a caller that holds the writers' lock.
+func (x *Index) redirectSome(keys *keyScanner) (more bool, err error) {
 	seg := keys.seg
 	deleted, err := readDeleted(x.s, seg.number) // those of now
 	if err != nil {
