@@ -83,7 +83,7 @@ func (c *Client) Close() error {
 func (c *Client) send(
 	ctx context.Context, method, path string, query url.Values, body io.Reader, mediaType string,
 ) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path+"?"+query.Encode(), body)
+	r, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path+"?"+plainQuery(query), body)
 	if err != nil {
 		return nil, err
 	}
@@ -253,11 +253,30 @@ func nextOf[T any](dec *json.Decoder) (v T, err error) {
 	return v, json.Unmarshal(line, &v)
 }
 
-// set adds a parameter unless it is "" or "0".
-func set(q url.Values, name, value string) {
-	if value != "" && value != "0" {
+// setText adds a parameter unless it is "".
+func setText(q url.Values, name, value string) {
+	if value != "" {
 		q.Set(name, value)
 	}
+}
+
+// setNumber adds a parameter unless it is "0".
+func setNumber(q url.Values, name, value string) {
+	if value != "0" {
+		q.Set(name, value)
+	}
+}
+
+// plainQuery encodes parameters. Bytes that are not UTF-8 become U+FFFD, each of them, as the engine takes those of
+// URLs and of queries: a Handler refuses them.
+func plainQuery(q url.Values) string {
+	plain := url.Values{}
+	for name, values := range q {
+		for _, v := range values {
+			plain.Add(name, string([]rune(v)))
+		}
+	}
+	return plain.Encode()
 }
 
 func setAll(q url.Values, name string, values []string) {

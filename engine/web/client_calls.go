@@ -26,16 +26,16 @@ func inSeconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(),
 // Search is Engine.Search. A hit has no SnippetText and no Matches.
 func (c *Client) Search(ctx context.Context, query string, o engine.SearchOptions) (engine.SearchResult, error) {
 	q := url.Values{"q": {query}, "collapse": {strconv.FormatBool(o.Collapse)}}
-	set(q, "limit", strconv.Itoa(min(max(o.Limit, 0), hitsMax)))
-	set(q, "offset", strconv.Itoa(min(max(o.Offset, 0), hitsMax)))
-	set(q, "per_host", strconv.Itoa(min(max(o.PerHost, 0), hitsMax)))
-	set(q, "facet_values", strconv.Itoa(o.FacetValues))
-	set(q, "count", strconv.Itoa(min(max(o.TotalAtLeast, 0), countMax)))
-	set(q, "freshness_seconds", inSeconds(o.Freshness))
-	set(q, "deadline_seconds", inSeconds(o.Deadline))
-	set(q, "mark_start", o.MarkStart)
-	set(q, "mark_end", o.MarkEnd)
-	set(q, "sort", o.Order.String())
+	setNumber(q, "limit", strconv.Itoa(min(max(o.Limit, 0), hitsMax)))
+	setNumber(q, "offset", strconv.Itoa(min(max(o.Offset, 0), hitsMax)))
+	setNumber(q, "per_host", strconv.Itoa(min(max(o.PerHost, 0), hitsMax)))
+	setNumber(q, "facet_values", strconv.Itoa(o.FacetValues))
+	setNumber(q, "count", strconv.Itoa(min(max(o.TotalAtLeast, 0), countMax)))
+	setNumber(q, "freshness_seconds", inSeconds(o.Freshness))
+	setNumber(q, "deadline_seconds", inSeconds(o.Deadline))
+	setText(q, "mark_start", o.MarkStart)
+	setText(q, "mark_end", o.MarkEnd)
+	setText(q, "sort", o.Order.String())
 	setAll(q, "facets", o.Facets)
 	for name, on := range map[string]bool{"strict": o.Strict, "explain": o.Explain, "html": o.HTML} {
 		if on {
@@ -59,14 +59,14 @@ func (c *Client) Search(ctx context.Context, query string, o engine.SearchOption
 // Suggest is Engine.Suggest.
 func (c *Client) Suggest(ctx context.Context, query string, deadline time.Duration) (s index.Suggestion, err error) {
 	q := url.Values{"q": {query}}
-	set(q, "deadline_seconds", inSeconds(deadline))
+	setNumber(q, "deadline_seconds", inSeconds(deadline))
 	return s, c.get(ctx, "/suggest", q, &s)
 }
 
 // Complete is Engine.Complete.
 func (c *Client) Complete(ctx context.Context, text string, limit int) ([]index.Completion, error) {
 	q := url.Values{"q": {text}}
-	set(q, "limit", strconv.Itoa(limit))
+	setNumber(q, "limit", strconv.Itoa(limit))
 	var a Completions
 	err := c.get(ctx, "/complete", q, &a)
 	return a.Completions, err
@@ -80,8 +80,8 @@ func (c *Client) Record(u string) (r engine.RecordView, err error) {
 // Records is Inspector.Records.
 func (c *Client) Records(ctx context.Context, f engine.RecordFilter) iter.Seq2[engine.RecordView, error] {
 	q := url.Values{}
-	set(q, "prefix", f.Prefix)
-	set(q, "sample", strconv.Itoa(f.Sample))
+	setText(q, "prefix", f.Prefix)
+	setNumber(q, "sample", strconv.Itoa(f.Sample))
 	if f.URL != nil {
 		q.Set("regex", f.URL.String())
 	}
@@ -113,8 +113,8 @@ func (c *Client) Stats(ctx context.Context, perHost bool) (s engine.CrawldbStats
 func (c *Client) Hosts(ctx context.Context, f engine.HostFilter) iter.Seq2[engine.HostView, error] {
 	if f.Host == "" {
 		q := url.Values{}
-		set(q, "top", strconv.Itoa(f.Top))
-		set(q, "by", string(f.By))
+		setNumber(q, "top", strconv.Itoa(f.Top))
+		setText(q, "by", string(f.By))
 		return streamOf[engine.HostView](ctx, c, "/hosts", q)
 	}
 	return func(yield func(engine.HostView, error) bool) {
@@ -127,7 +127,7 @@ func (c *Client) Hosts(ctx context.Context, f engine.HostFilter) iter.Seq2[engin
 // Inlinks is Inspector.Inlinks.
 func (c *Client) Inlinks(ctx context.Context, u string, limit int) iter.Seq2[engine.InlinkView, error] {
 	q := url.Values{"url": {u}}
-	set(q, "limit", strconv.Itoa(max(limit, 0)))
+	setNumber(q, "limit", strconv.Itoa(max(limit, 0)))
 	return streamOf[engine.InlinkView](ctx, c, "/links", q)
 }
 
@@ -149,8 +149,8 @@ func (c *Client) Segment(number uint32) (s engine.SegmentView, err error) {
 // ParseRecords is Inspector.ParseRecords.
 func (c *Client) ParseRecords(ctx context.Context, segment uint32, u string) iter.Seq2[engine.ParseView, error] {
 	q := url.Values{}
-	set(q, "segment", strconv.FormatUint(uint64(segment), 10))
-	set(q, "url", u)
+	setNumber(q, "segment", strconv.FormatUint(uint64(segment), 10))
+	setText(q, "url", u)
 	return streamOf[engine.ParseView](ctx, c, "/parses", q)
 }
 
@@ -289,7 +289,7 @@ func (c *Client) Delete(ctx context.Context, list ...string) (engine.DeleteRepor
 // Report is Inspector.Report.
 func (c *Client) Report(ctx context.Context, kind engine.ReportKind, limit int) iter.Seq2[engine.ReportRow, error] {
 	q := url.Values{}
-	set(q, "top", strconv.Itoa(max(limit, 0)))
+	setNumber(q, "top", strconv.Itoa(max(limit, 0)))
 	lines := streamOf[json.RawMessage](ctx, c, "/report/"+string(kind), q)
 	return func(yield func(engine.ReportRow, error) bool) {
 		for line, err := range lines {

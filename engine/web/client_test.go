@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// listed is a stream as text: its values and its error.
+func listed[T any](values iter.Seq2[T, error]) (text string) {
+	for v, err := range values {
+		text += fmt.Sprintln(v, err)
+	}
+	return text
+}
+
+// TestClientTexts: a Client asks for the texts that it is given, also where they are "0" or have bytes that are not
+// UTF-8, and gets what an Engine returns for them.
+func TestClientTexts(t *testing.T) {
+	dir := t.TempDir()
+	e := opened(t, dir)
+	seeds := []string{"http://a.example/", "http://a.example/caf\xe9"}
+	_, err := e.Inject(t.Context(), engine.InjectOptions{URLs: seeds})
+	must(t, err)
+	started(t, e, dir)
+	c, in := dialed(t, dir), e.Inspect()
+	for _, prefix := range []string{"0", "a.example"} {
+		f := engine.RecordFilter{Prefix: prefix}
+		if got, want := listed(c.Records(t.Context(), f)), listed(in.Records(t.Context(), f)); got != want {
+			t.Errorf("prefix %s: %s\nwant %s", prefix, got, want)
+		}
+	}
+	got, want := listed(c.ParseRecords(t.Context(), 0, "0")), listed(in.ParseRecords(t.Context(), 0, "0"))
+	if got != want {
+		t.Errorf("parse records of 0: %s\nwant %s", got, want)
+	}
+	for _, u := range []string{"http://a.example/caf\xe9", "http://a.example/\xff\xfe"} {
+		got, errC := c.Record(u)
+		want, errE := in.Record(u)
+		if fmt.Sprint(got, errC) != fmt.Sprint(want, errE) || errors.Is(errC, engine.ErrNotFound) != (errE != nil) {
+			t.Errorf("%q: %v, %v\nwant %v, %v", u, got, errC, want, errE)
+		}
+		checked, errC := c.Check(u, "inject")
+		if known, err := in.Check(u, "inject"); checked.Canonical != known.Canonical || errC != nil || err != nil {
+			t.Errorf("%q is %s (%v), not %s (%v)", u, checked.Canonical, errC, known.Canonical, err)
+		}
+	}
+	for _, q := range []string{"mesh \xff", "\xffmesh"} {
+		if _, err := c.Search(t.Context(), q, engine.SearchOptions{Limit: 10}); err != nil {
+			t.Errorf("%q: %v", q, err)
+		}
+		if _, err := c.Complete(t.Context(), q, 10); err != nil {
+			t.Errorf("%q: %v", q, err)
+		}
+	}
+}
