@@ -71,6 +71,16 @@ func (i *Inspector) Status() (Status, error) {
 	return s, i.addAlerts(&s)
 }
 
+// Paused reports whether crawls begin no requests, since Engine.Pause was called: the running one, and later ones.
+func (i *Inspector) Paused() (bool, error) {
+	leave, err := i.g.enter()
+	if err != nil {
+		return false, err
+	}
+	defer leave()
+	return i.live.paused.Load(), nil
+}
+
 // addAlerts completes a status.
 func (i *Inspector) addAlerts(s *Status) error {
 	var recent []Sample

@@ -28,21 +28,15 @@ func (k *crawlControl) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&k.stop, "stop", false, "stop it cleanly, as Ctrl-C does")
 }
 
-// told is what became of a crawl.
-type told struct {
-	web.CrawlState
-	process string
-}
-
-// String says it to people.
-func (r told) String() string {
+// told says to people what the crawl of a process does when it was told what the flags say.
+func (k *crawlControl) told(process string) string {
 	switch {
-	case r.Stopping:
-		return "process " + r.process + " stops its crawl, and brings what it has fetched through its phases"
-	case r.Paused:
-		return fmt.Sprintf("the crawl of process %s is paused: %q goes on with it", r.process, "seine crawl --resume")
+	case k.stop:
+		return "process " + process + " stops its crawl, and brings what it has fetched through its phases"
+	case k.pause:
+		return fmt.Sprintf("the crawl of process %s is paused: %q goes on with it", process, "seine crawl --resume")
 	}
-	return "the crawl of process " + r.process + " goes on"
+	return "the crawl of process " + process + " goes on"
 }
 
 // tell tells the crawl of another process what the flags say. asked is false if they say nothing.
@@ -63,20 +57,20 @@ func (k *crawlControl) tell(cmd *cobra.Command, c *console, f *flags, args []str
 		return true, err
 	}
 	return true, withCrawl(cmd, f, func(s *web.Client) error {
-		r := told{web.CrawlState{Paused: k.pause, Stopping: k.stop}, s.Process()}
 		do := s.Resume
 		if k.pause {
 			do = s.Pause
 		} else if k.stop {
 			do = s.Stop
 		}
-		if err := do(); err != nil {
+		state, err := do()
+		if err != nil {
 			return err
 		}
 		if f.json {
-			return c.object(r.CrawlState)
+			return c.object(state)
 		}
-		_, err := fmt.Fprintln(c.out, advice(cmd, r.String()))
+		_, err = fmt.Fprintln(c.out, advice(cmd, k.told(s.Process())))
 		return err
 	})
 }

@@ -307,6 +307,8 @@ func TestCrawlControl(t *testing.T) {
 			{"top", "paused "}, {"top --json", `{"time":"`},
 			{"crawl --stop", process + " stops its crawl, and brings what it has fetched through its phases"},
 		}, {
+			{"crawl --stop --json", `{"paused":true,"stopping":true}`},
+		}, {
 			{"crawl --resume", "the crawl of " + process + " goes on"}, // nothing is due, so it ends
 		},
 	} {

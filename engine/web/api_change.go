@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -141,31 +142,60 @@ func (h *Handler) delete(c *call) (any, error) {
 	return DeleteAnswer{DeleteReport: r}, err
 }
 
-func (h *Handler) pause(*call) (any, error) { return CrawlState{Paused: true}, h.e.Pause() }
+func (h *Handler) pause(*call) (any, error) { return h.changeCrawl((*engine.Engine).Pause) }
 
-func (h *Handler) resume(*call) (any, error) { return CrawlState{Paused: false}, h.e.Resume() }
+func (h *Handler) resume(*call) (any, error) { return h.changeCrawl((*engine.Engine).Resume) }
+
+func (h *Handler) stop(*call) (any, error) {
+	s, err := h.changeCrawl((*engine.Engine).Stop)
+	s.Stopping = true // a crawl with little to do may have ended since
+	return s, err
+}
+
+// changeCrawl changes what crawls do, and returns what they do then.
+func (h *Handler) changeCrawl(change func(*engine.Engine) error) (s CrawlState, err error) {
+	if err = change(h.e); err != nil {
+		return s, err
+	}
+	if s.Paused, err = h.e.Inspect().Paused(); err != nil {
+		return s, err
+	}
+	now, err := h.e.Inspect().Status()
+	s.Stopping = now.Stopping
+	return s, err
+}
 
 func (h *Handler) rate(c *call) (any, error) {
 	var r Rate
 	if err := readJSON(c, &r); err != nil {
 		return nil, err
 	}
-	if d := r.DelaySeconds; d != nil {
-		if !(*d >= 0 && *d <= 1e6) {
-			return nil, bodyProblem(errors.New("delay_seconds: want a number from 0 to 1000000"))
-		}
-		delay := seconds(*d)
-		if *d == 0 {
-			delay = -1 // the engine's 0 means its default
-		}
-		if err := h.e.SetDelay(delay); err != nil {
-			return nil, err
-		}
+	if d := r.DelaySeconds; d != nil && !(*d >= 0 && *d <= delayMax) {
+		return nil, bodyProblem(fmt.Errorf("delay_seconds: want a number from 0 to %.0f", delayMax))
 	}
-	if n := r.Fetchers; n != nil {
-		if err := h.e.SetConcurrency(*n); err != nil {
-			return nil, bodyProblem(err)
-		}
+	if err := r.set(h.e); err != nil {
+		return nil, bodyProblem(err)
 	}
 	return r, nil
+}
+
+// delayMax bounds the delay that may be set, in seconds.
+const delayMax = 1e6
+
+// set sets what r has, if an engine takes all of it. The fetchers come first: an engine refuses some numbers of them,
+// and no delay.
+func (r *Rate) set(e *engine.Engine) error {
+	if r.Fetchers != nil {
+		if err := e.SetConcurrency(*r.Fetchers); err != nil {
+			return err
+		}
+	}
+	if r.DelaySeconds == nil {
+		return nil
+	}
+	delay := seconds(*r.DelaySeconds)
+	if delay == 0 { // it may be less than a nanosecond
+		delay = -1 // the engine's 0 means its default
+	}
+	return e.SetDelay(delay)
 }

@@ -128,5 +128,3 @@ func (h *Handler) changeBlocks(c *call, change func(hosts ...string) error) (any
 	}
 	return h.blocked(c)
 }
-
-func (h *Handler) stop(*call) (any, error) { return CrawlState{Stopping: true}, h.e.Stop() }

@@ -317,11 +317,15 @@ func (c *Client) HostStory(ctx context.Context, host string) (s engine.HostStory
 // Status is Inspector.Status.
 func (c *Client) Status() (s engine.Status, err error) { return s, c.get(c.ctx, "/status", nil, &s) }
 
-// Stop is Engine.Stop.
-func (c *Client) Stop() error { return c.post(c.ctx, "/crawl/stop", struct{}{}, &CrawlState{}) }
+// Stop is Engine.Stop. It returns what the crawl does then, as Pause and Resume do.
+func (c *Client) Stop() (CrawlState, error) { return c.changeCrawl("stop") }
 
 // Pause is Engine.Pause.
-func (c *Client) Pause() error { return c.post(c.ctx, "/crawl/pause", struct{}{}, &CrawlState{}) }
+func (c *Client) Pause() (CrawlState, error) { return c.changeCrawl("pause") }
 
 // Resume is Engine.Resume.
-func (c *Client) Resume() error { return c.post(c.ctx, "/crawl/resume", struct{}{}, &CrawlState{}) }
+func (c *Client) Resume() (CrawlState, error) { return c.changeCrawl("resume") }
+
+func (c *Client) changeCrawl(how string) (s CrawlState, err error) {
+	return s, c.post(c.ctx, "/crawl/"+how, struct{}{}, &s)
+}

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/seine-crawler/seine/engine"
 )
@@ -77,27 +76,23 @@ func lines(text string) []string {
 
 // setRate sets what the form has of delay, in seconds, and fetchers.
 func setRate(_ context.Context, e *engine.Engine, form url.Values) (uint64, error) {
+	var r Rate
 	if text := strings.TrimSpace(form.Get("delay")); text != "" {
 		v, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(v >= 0 && v <= 1e6) {
+		if err != nil || !(v >= 0 && v <= delayMax) {
 			return 0, badForm{"the delay is a number of seconds, 0 or more"}
 		}
-		delay := seconds(v)
-		if v == 0 {
-			delay = -time.Second // the engine's 0 means its default
-		}
-		if err := e.SetDelay(delay); err != nil {
-			return 0, err
-		}
+		r.DelaySeconds = &v
 	}
 	if text := strings.TrimSpace(form.Get("fetchers")); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			return 0, badForm{"the fetchers are a number"}
 		}
-		if err := e.SetConcurrency(n); err != nil {
-			return 0, badForm{err.Error()}
-		}
+		r.Fetchers = &n
+	}
+	if err := r.set(e); err != nil {
+		return 0, badForm{err.Error()}
 	}
 	return 0, nil
 }

@@ -95,7 +95,7 @@ func TestSocket(t *testing.T) {
 		if v, err := c.Stats(context.Background(), false); v.URLs != 0 || err != nil {
 			t.Error(v, err)
 		}
-		if err := c.Resume(); err != nil { // without a token
+		if _, err := c.Resume(); err != nil { // without a token
 			t.Error(err)
 		}
 		must(t, s.Close())
@@ -239,7 +239,7 @@ func TestServerGone(t *testing.T) {
 	if _, err := c.Stats(context.Background(), false); !errors.Is(err, ErrNotAsked) { // nothing was changed
 		t.Errorf("stats: %v", err)
 	}
-	if err := c.Pause(); !errors.Is(err, ErrGone) { // perhaps it paused
+	if _, err := c.Pause(); !errors.Is(err, ErrGone) { // perhaps it paused
 		t.Errorf("pause: %v", err)
 	}
 	if _, err := c.Record("a.example"); !errors.Is(err, engine.ErrNotFound) {

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// heldCrawl begins a crawl of a site that answers nothing before the end of the test. A request of the crawl is there
+// when heldCrawl returns, and host is where.
+func heldCrawl(t *testing.T, o engine.Options) (e *engine.Engine, host string) {
+	t.Helper()
+	arrived, answer := make(chan bool, 1), make(chan bool)
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		select {
+		case arrived <- true:
+		default: // not the first
+		}
+		<-answer
+	}))
+	t.Cleanup(server.Close)
+	o.Dir, o.Memory, o.AllowPrivate = t.TempDir(), 64<<20, true
+	e, err := engine.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { must(t, e.Close()) })
+	done := make(chan error, 1)
+	go func() {
+		seeds := engine.InjectOptions{URLs: []string{server.URL}}
+		_, err := e.Crawl(t.Context(), engine.CrawlOptions{Inject: seeds})
+		done <- err
+	}()
+	t.Cleanup(func() {
+		close(answer)
+		must(t, <-done) // the context of the test has ended
+	})
+	<-arrived
+	return e, strings.TrimPrefix(server.URL, "http://")
+}
+
+// TestRate: a request to change the rate changes all that it names, or nothing where a part of it is wrong. The least
+// delay is none, and not the default.
+func TestRate(t *testing.T) {
+	const delay = 7 * time.Second
+	e, host := heldCrawl(t, engine.Options{Delay: delay, Concurrency: 5})
+	h := New(e, Options{Token: testToken})
+	head := map[string]string{"Authorization": "Bearer " + testToken, "Content-Type": "application/json"}
+	for _, c := range []struct {
+		body, form string
+		status     int // of the API; a form leads to a page
+		delay      time.Duration
+		fetchers   int
+	}{
+		{`{"delay_seconds":0.5,"fetchers":0}`, "delay=0.5&fetchers=0", 400, delay, 5},
+		{`{"delay_seconds":0.5,"fetchers":100001}`, "delay=0.5&fetchers=x", 400, delay, 5},
+		{`{"delay_seconds":-1,"fetchers":6}`, "delay=-1&fetchers=6", 400, delay, 5},
+		{`{"delay_seconds":1e-10,"fetchers":6}`, "delay=1e-10&fetchers=6", 200, 0, 6},
+		{`{"delay_seconds":2}`, "delay=2", 200, 2 * time.Second, 6},
+		{`{"delay_seconds":0}`, "delay=0", 200, 0, 6},
+		{`{"delay_seconds":7,"fetchers":5}`, "delay=7&fetchers=5", 200, delay, 5},
+	} {
+		form, err := url.ParseQuery(c.form)
+		must(t, err)
+		for way, answer := range map[string]func() int{
+			"the API": func() int {
+				return answered(h, request("POST", apiPath+"/crawl/rate", c.body, head)).StatusCode
+			},
+			"a form": func() int { return press(h, "rate", form, true, "").StatusCode },
+		} {
+			want := c.status
+			if status := answer(); status != want && !(want == 200 && status == 303) {
+				t.Errorf("%s, %s: status %d, not %d", way, c.body, status, want)
+			}
+			now, err := e.Inspect().HostNow(host)
+			must(t, err)
+			status, err := e.Inspect().Status()
+			must(t, err)
+			if time.Duration(now.Delay) != c.delay || status.Progress.Fetchers != c.fetchers {
+				t.Errorf("%s, %s: now a delay of %v and %d fetchers, not %v and %d", way, c.body,
+					time.Duration(now.Delay), status.Progress.Fetchers, c.delay, c.fetchers)
+			}
+		}
+	}
+}
+
+// TestCrawlState: the answer to each change of a crawl says what the crawl does then, whatever changed it before.
+func TestCrawlState(t *testing.T) {
+	e, _ := heldCrawl(t, engine.Options{Delay: -1})
+	h := New(e, Options{Local: true})
+	for _, c := range []struct {
+		change string
+		want   CrawlState
+	}{
+		{"resume", CrawlState{}}, {"pause", CrawlState{Paused: true}},
+		{"stop", CrawlState{Paused: true, Stopping: true}}, {"pause", CrawlState{Paused: true, Stopping: true}},
+		{"resume", CrawlState{Stopping: true}}, {"stop", CrawlState{Stopping: true}},
+	} {
+		var got CrawlState
+		answer := answered(h, request("POST", apiPath+"/crawl/"+c.change, "", nil))
+		if err := json.NewDecoder(answer.Body).Decode(&got); got != c.want || err != nil {
+			t.Errorf("%s: %+v, not %+v (%v)", c.change, got, c.want, err)
+		}
+		now, err := e.Inspect().Status()
+		if is := (CrawlState{now.Progress.Paused, now.Stopping}); is != c.want || err != nil {
+			t.Errorf("%s: the status says %v (%v)", c.change, fmt.Sprint(is), err)
+		}
+	}
+	still := opened(t, t.TempDir())
+	answer := answered(New(still, Options{Local: true}), request("POST", apiPath+"/crawl/pause", "", nil))
+	var got CrawlState
+	if err := json.NewDecoder(answer.Body).Decode(&got); got != (CrawlState{Paused: true}) || err != nil {
+		t.Errorf("pause without a crawl: %+v, %v", got, err)
+	}
+}
