@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/web"
@@ -39,6 +43,33 @@ func (k *crawlControl) told(process string) string {
 	return "the crawl of process " + process + " goes on"
 }
 
+// withoutEffect returns an error for flags that say how to crawl: the crawl that is told has its own settings.
+func (k *crawlControl) withoutEffect(cmd *cobra.Command, f *flags) error {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(f.run.values)) {
+		if v := f.run.values[name]; v.from == fromFlag && name != settingDir {
+			names = append(names, v.where)
+		}
+	}
+	which := ""
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		switch flag.Name {
+		case "pause", "resume", "stop":
+			which = flag.Name
+		case "config", "set", "json":
+		default:
+			if allSettings[flag.Name] == nil {
+				names = append(names, "--"+flag.Name)
+			}
+		}
+	})
+	if len(names) == 0 {
+		return nil
+	}
+	return &usageError{fmt.Errorf("crawl: %s: no effect beside --%s: the crawl that runs has its own settings",
+		strings.Join(names, " "), which)}
+}
+
 // tell tells the crawl of another process what the flags say. asked is false if they say nothing.
 func (k *crawlControl) tell(cmd *cobra.Command, c *console, f *flags, args []string) (asked bool, err error) {
 	chosen := 0
@@ -54,6 +85,9 @@ func (k *crawlControl) tell(cmd *cobra.Command, c *console, f *flags, args []str
 		return true, &usageError{errors.New("crawl: give one of --pause, --resume and --stop, and no seeds")}
 	}
 	if _, err := f.options(cmd); err != nil {
+		return true, err
+	}
+	if err := k.withoutEffect(cmd, f); err != nil {
 		return true, err
 	}
 	return true, withCrawl(cmd, f, func(s *web.Client) error {

@@ -299,11 +299,18 @@ func TestCrawlControl(t *testing.T) {
 	}
 	process := "process " + fmt.Sprint(os.Getpid())
 	const wrong = "seine: crawl: give one of --pause, --resume and --stop, and no seeds\nstatus 2\n"
+	const settings = ": the crawl that runs has its own settings\nstatus 2\n"
 	for _, lines := range [][][2]string{
 		{
 			{"crawl --pause", "the crawl of " + process + ` is paused: "seine crawl --dir DIR --resume" goes on`},
 			{"crawl --pause --json", `{"paused":true,"stopping":false}`},
 			{"crawl --pause --stop", wrong}, {"crawl --pause a.example", wrong},
+			{"crawl --pause --delay 9s --concurrency 3",
+				"seine: crawl: --concurrency --delay: no effect beside --pause" + settings},
+			{"crawl --resume --max-pages 5 --max-time 1s --quiet",
+				"seine: crawl: --max-pages --max-time --quiet: no effect beside --resume" + settings},
+			{"crawl --stop --seeds nosuch.file --set per-host=2",
+				"seine: crawl: --set per-host --seeds: no effect beside --stop" + settings},
 			{"top", "paused "}, {"top --json", `{"time":"`},
 			{"crawl --stop", process + " stops its crawl, and brings what it has fetched through its phases"},
 		}, {
