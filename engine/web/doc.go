@@ -16,6 +16,7 @@
 //	program ──TCP──▶ guard.go ──▶ route.go, api*.go ├─▶ engine.Engine
 //	seine …  ─socket─▶            route.go, api*.go ─┘
 //	   └─ client.go, socket.go
+//	browser ──TCP──▶ guard.go ──▶ proxy.go ─socket─▶ as above, in the process that has the engine
 //
 // # Life
 //
@@ -31,13 +32,15 @@
 //   - What is not a success is a Problem, with a code that programs can tell apart; a browser sees it as a page.
 //   - A name that only resolves to this machine reaches nothing (DNS rebinding).
 //   - What pages say is shown, and never acts: testdata/browser tries it in a browser with simweb's Attacks.
+//   - What a proxy passes on has no more rights, time, size or slots than what comes over TCP.
 //   - Who opens a socket has the lock of the store, so there is one at most.
 //   - An answer that was kept (engine.Answers) is the one that would be made now, but for the time that it took.
 //   - Who asks for an answer that is being made waits for it (flights), and makes it only if that one is none to keep.
 //
 // # Who runs it
 //
-// Each request has a goroutine of net/http. A Server has one more, until Close. Close waits for all of them.
+// Each request has a goroutine of net/http, one that a proxy passes on in both processes. A Server has one more, until
+// Close. Close waits for all of them.
 //
 // # Bounds
 //

@@ -31,7 +31,7 @@ func secure(head http.Header) {
 
 // refuse says why a request is not served; nil: it is.
 func (h *Handler) refuse(r *http.Request) *Problem {
-	if h.o.Local {
+	if h.o.Local || h.checked {
 		return nil
 	}
 	if !h.knownHost(r.Host) {
@@ -78,10 +78,12 @@ func (h *Handler) knownHost(host string) bool {
 
 // permitted reports whether a request has the token: a program sends it, a browser has a session.
 func (h *Handler) permitted(r *http.Request) bool {
-	if h.o.Local {
-		return r.Header.Get(readerHeader) == ""
-	}
-	if h.o.Token == "" {
+	switch {
+	case h.o.Local:
+		return true
+	case h.checked:
+		return r.Header.Get(passedHeader) == passedForToken
+	case h.o.Token == "":
 		return false
 	}
 	if text, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
@@ -114,7 +116,7 @@ func (h *Handler) session(cookie string) string {
 
 // openSession gives a browser that opens a page with ?token= its session, and sends it to the same page without.
 func (h *Handler) openSession(w http.ResponseWriter, r *http.Request) bool {
-	if r.Method != http.MethodGet || h.o.Token == "" || !strings.Contains(r.URL.RawQuery, "token=") {
+	if r.Method != http.MethodGet || h.o.Token == "" || h.checked || !strings.Contains(r.URL.RawQuery, "token=") {
 		return false
 	}
 	q := r.URL.Query()

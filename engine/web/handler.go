@@ -5,6 +5,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
@@ -23,15 +24,20 @@ type Options struct {
 	// Logs are files whose last lines the page /log shows.
 	Logs []Log
 	// Local says that only the owner of the data directory can connect, as over a socket with mode 0600. Then neither
-	// Host, origin nor token are checked, and the bounds of time and size are wide.
+	// Host, origin nor token are checked, and the bounds of time and size are wide. What a handler of NewProxy passes
+	// on was checked there, and has the bounds of other requests.
 	Local bool
 }
 
 // Handler serves the pages and the API of one Engine. Any goroutine may call it. It must not outlive the Engine.
 type Handler struct {
-	e   *engine.Engine
+	e   *engine.Engine // nil: of a proxy
 	o   Options
 	mux *http.ServeMux
+	// passed serves what a proxy passes on to a local handler: it has slots of its own, so that those who connect to
+	// the proxy cannot take those of the owner's commands. A handler has no other for that.
+	passed  func() *Handler
+	checked bool // this is such a handler: the proxy has looked at Host, origin and token
 
 	cross   *http.CrossOriginProtection
 	workers chan struct{} // a slot for each request that is worked on
@@ -46,18 +52,38 @@ type Handler struct {
 
 // New makes a handler for an engine.
 func New(e *engine.Engine, o Options) *Handler {
-	h := &Handler{
-		e: e, o: o, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
-		workers: make(chan struct{}, workersMax), streams: make(chan struct{}, streamsMax),
-		viewers: make(chan struct{}, viewersMax), flights: flights{byKey: map[string]*flight{}},
-		queue: newQueue(e.Inspect().Processors()),
+	h := handlerOf(e, o)
+	if o.Local {
+		o.Local = false
+		h.passed = sync.OnceValue(func() *Handler {
+			h := handlerOf(e, o)
+			h.checked = true
+			return h
+		})
 	}
+	return h
+}
+
+func handlerOf(e *engine.Engine, o Options) *Handler {
+	h := guardOf(o)
+	h.e = e
+	h.streams, h.viewers = make(chan struct{}, streamsMax), make(chan struct{}, viewersMax)
+	h.flights = flights{byKey: map[string]*flight{}}
+	h.queue = newQueue(e.Inspect().Processors())
 	h.routeHealth()
 	h.routeMetrics()
 	h.routeProfiles()
 	h.routeAPI()
 	h.routePages()
 	return h
+}
+
+// guardOf makes a handler that has no routes yet.
+func guardOf(o Options) *Handler {
+	return &Handler{
+		o: o, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
+		workers: make(chan struct{}, workersMax),
+	}
 }
 
 // handle adds a route: method, then path below the prefix. What it serves must be quick; lasting requests take a slot
@@ -68,6 +94,10 @@ func (h *Handler) handle(method, path string, fn http.HandlerFunc) {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.passed != nil && r.Header.Get(passedHeader) != "" {
+		h.passed().ServeHTTP(w, r)
+		return
+	}
 	secure(w.Header())
 	if p := h.refuse(r); p != nil {
 		h.deny(w, r, p)
@@ -94,8 +124,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) longest() time.Duration {
-	if h.o.Local {
+	switch {
+	case h.o.Local:
 		return localTime
+	case h.e == nil:
+		return longTime + quickTime // the other process ends it before
 	}
 	return longTime
 }

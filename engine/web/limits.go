@@ -5,7 +5,8 @@ package web
 import "time"
 
 // Bounds of requests. Those of local requests, over the socket of a data directory, are wide: whoever sends them may
-// stop the process, too, and a command must do there what it does alone.
+// stop the process, too, and a command must do there what it does alone. What a proxy passes on over a socket has the
+// other bounds, and slots of its own.
 const (
 	// quickTime bounds what reads little: one URL, one host, a search.
 	quickTime = 30 * time.Second

@@ -47,7 +47,7 @@ type page struct {
 	Scripts []string
 	Body    any
 	State   crawlState // of the crawl, in the head of the page
-	Bare    bool       // nothing but Body is shown: who asks must learn nothing, and can load nothing
+	Bare    bool       // nothing but Body is shown: there is no engine, or who asks must learn and can load nothing
 
 	base string // the prefix that the handler is mounted under
 }
@@ -182,7 +182,8 @@ func (h *Handler) deny(w http.ResponseWriter, r *http.Request, p *Problem) {
 		t = trouble{What: p.Detail}
 	}
 	p.head(w.Header())
-	h.show(w, p.Status, "error", &page{Title: p.Title, Body: t, Bare: p.Code == "host" || p.Code == "overloaded"})
+	bare := h.e == nil || p.Code == "host" || p.Code == "overloaded"
+	h.show(w, p.Status, "error", &page{Title: p.Title, Body: t, Bare: bare})
 }
 
 // noPage answers requests for what nothing else answers.

@@ -40,7 +40,7 @@ type openSearchURL struct {
 
 // describeSearch sends the OpenSearch description: GET /opensearch.xml.
 func (h *Handler) describeSearch(w http.ResponseWriter, r *http.Request) {
-	root := originOf(r) + h.o.Prefix
+	root := h.originOf(r) + h.o.Prefix
 	p := &page{base: root}
 	send(w, "application/opensearchdescription+xml", openSearch{
 		ShortName: "seine", Description: "Search the pages that seine has crawled", Encoding: "UTF-8",
@@ -54,9 +54,9 @@ func (h *Handler) describeSearch(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// originOf is scheme and host as the client knows them. ServeHTTP has checked the host.
-func originOf(r *http.Request) string {
-	if r.TLS != nil {
+// originOf is scheme and host as the client knows them. ServeHTTP, or the one of a proxy, has checked the host.
+func (h *Handler) originOf(r *http.Request) string {
+	if r.TLS != nil || h.checked && r.Header.Get(schemeHeader) == "https" {
 		return "https://" + r.Host
 	}
 	return "http://" + r.Host
@@ -111,7 +111,7 @@ func (h *Handler) atomFeed(w http.ResponseWriter, r *http.Request) {
 		h.failed(w, r, "search", err)
 		return
 	}
-	root := originOf(r)
+	root := h.originOf(r)
 	p := &page{base: h.o.Prefix}
 	self := root + r.URL.RequestURI()
 	f := feed{

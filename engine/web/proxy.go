@@ -3,52 +3,110 @@
 package web
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 )
 
-// readerHeader marks a request that a proxy passes on for somebody without the token.
-const readerHeader = "Seine-Reader"
+// passedHeader marks a request over a socket that a proxy passes on for somebody else. Its value says whether that one
+// has the token. The proxy always sets it, whatever it was sent: without it, a request has the rights and the bounds of
+// the owner of the data directory.
+const passedHeader = "Seine-Passed-On"
+
+// Values of passedHeader.
+const (
+	passedForToken  = "token"
+	passedForReader = "reader"
+)
 
 // NewProxy makes a handler that serves what the process of a client has open, with the guard of a Handler: who crawls
-// without serving can be looked at from another process. Options.Prefix and Options.Local have no effect.
+// without serving can be looked at from another process. There, what it passes on has the bounds of requests that come
+// from anywhere, and slots of its own. It answers /healthz itself, since that is about this process. Options.Prefix,
+// Options.Local and Options.Logs have no effect.
 func NewProxy(c *Client, o Options) http.Handler {
 	o.Prefix, o.Local = "", false
-	h := &Handler{
-		o: o, cross: http.NewCrossOriginProtection(), workers: make(chan struct{}, workersMax),
-	}
+	h := guardOf(o)
 	pass := &httputil.ReverseProxy{
 		Transport:     c.http.Transport,
 		FlushInterval: -1, // events and streams are not held back
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(&url.URL{Scheme: "http", Host: "localhost"})
-			if r.Out.Header.Del(readerHeader); !h.permitted(r.In) {
-				r.Out.Header.Set(readerHeader, "true")
-			}
-		},
+		Rewrite:       h.passOn,
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			secure(w.Header())
-			problem(http.StatusServiceUnavailable, "closed", c.failed(r.Context(), err).Error()).write(w)
+			h.deny(w, r, c.notPassed(r, err))
 		},
 		ErrorLog: quiet,
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if p := h.refuse(r); p != nil {
-			secure(w.Header())
-			p.write(w)
-			return
-		}
-		leave, ok := take(r.Context(), h.workers)
-		if !ok {
-			busy().write(w)
-			return
-		}
-		defer leave()
-		r.Body = http.MaxBytesReader(w, r.Body, bodyMax)
-		if h.openSession(w, r) {
-			return
-		}
-		pass.ServeHTTP(w, r)
+	h.handle(http.MethodGet, "/healthz", h.healthy)
+	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		clear(w.Header()) // the other process sets what secure did
+		lasting(w, r)
+		r.Body = sentBody{r.Body}
+		pass.ServeHTTP(&patientWriter{w, deadlines{http.NewResponseController(w)}}, r)
 	})
+	return h
 }
+
+// passOn makes the request that the other process gets. Its Host stays: pages have addresses of this server in them.
+func (h *Handler) passOn(r *httputil.ProxyRequest) {
+	r.SetURL(&url.URL{Scheme: "http", Host: "localhost"})
+	r.Out.Host = r.In.Host
+	r.Out.Header.Set(passedHeader, passedForReader)
+	if h.permitted(r.In) {
+		r.Out.Header.Set(passedHeader, passedForToken)
+	}
+	if r.In.TLS != nil {
+		r.Out.Header.Set(schemeHeader, "https")
+	}
+}
+
+// schemeHeader says by which scheme a request came to the proxy. What clients say of that is dropped, see
+// httputil.ReverseProxy.
+const schemeHeader = "X-Forwarded-Proto"
+
+// notPassed is the problem of a request to a proxy that has no answer.
+func (c *Client) notPassed(r *http.Request, err error) *Problem {
+	var sent *sentError
+	switch {
+	case errors.As(err, &sent):
+		return bodyProblem(sent.err)
+	case r.Context().Err() != nil:
+		return problemOf(r.Context().Err())
+	}
+	return problem(http.StatusServiceUnavailable, "closed", fmt.Sprintf("process %s, which had the data directory "+
+		"open, ended before all was answered: try again (%v)", c.process, rootOf(err)))
+}
+
+// sentBody is the body of a request to a proxy. Its errors are those of the one who sends it.
+type sentBody struct{ io.ReadCloser }
+
+func (b sentBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = &sentError{err}
+	}
+	return n, err
+}
+
+// sentError is an error of what a client sends, and not one of the other process.
+type sentError struct{ err error }
+
+func (e *sentError) Error() string { return e.err.Error() }
+func (e *sentError) Unwrap() error { return e.err }
+
+// patientWriter gives each write of an answer the time in which its client must take it.
+type patientWriter struct {
+	http.ResponseWriter
+	d deadlines
+}
+
+// Write implements http.ResponseWriter.
+func (w *patientWriter) Write(p []byte) (int, error) {
+	_ = w.d.c.SetWriteDeadline(soon())
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets an http.ResponseController find the writer.
+func (w *patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

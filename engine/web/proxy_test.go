@@ -4,10 +4,16 @@ package web
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine"
 )
 
 // TestProxy: a proxy serves what another process has open, under the same guard as that process would.
@@ -33,7 +39,11 @@ func TestProxy(t *testing.T) {
 		{"POST", apiPath + "/crawl/pause", 401, reader}, {"POST", apiPath + "/crawl/pause", 200, nil},
 		{"POST", apiPath + "/crawl/resume", 403, []string{"Origin", "http://evil.example"}},
 		{"GET", "/debug/pprof/heap", 401, reader}, {"GET", "/debug/pprof/heap", 200, nil},
-		{"GET", "/debug/pprof/heap", 401, append([]string{readerHeader, ""}, reader...)},
+		{"GET", "/debug/pprof/heap", 401, append([]string{passedHeader, ""}, reader...)},
+		{"GET", "/debug/pprof/heap", 401, append([]string{passedHeader, passedForToken}, reader...)},
+		{"GET", "/debug/pprof/heap", 401, append([]string{"Connection", passedHeader}, reader...)},
+		{"GET", "/healthz", 200, reader}, {"GET", "/readyz", 200, reader}, {"POST", "/healthz", 405, nil},
+		{"GET", "/healthz", 421, []string{"Host", "evil.example"}},
 	} {
 		if status, _, text := s.ask(r.method, r.path, "", r.head...); status != r.status {
 			t.Errorf("%s %s: status %d, not %d: %s", r.method, r.path, status, r.status, text)
@@ -45,10 +55,202 @@ func TestProxy(t *testing.T) {
 	}
 	must(t, answer.Body.Close())
 	must(t, socket.Close())
-	if status, _, text := s.ask("GET", apiPath+"/index", ""); status != 503 || !strings.Contains(text, "ended") {
-		t.Errorf("after the end: status %d: %s", status, text)
+	for path, says := range map[string]string{apiPath + "/index": "ended", "/readyz": "ended", "/healthz": ""} {
+		status, _, text := s.ask("GET", path, "")
+		if status != map[bool]int{true: 503, false: 200}[says != ""] || !strings.Contains(text, says) {
+			t.Errorf("%s after the end: status %d: %s", path, status, text)
+		}
 	}
 	if _, err := Dial(context.Background(), dir); err == nil {
 		t.Error("the socket is still served")
 	}
+}
+
+// proxied serves an engine on the socket of its directory, and a proxy of it. s asks the proxy.
+func proxied(t *testing.T) (s *site, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	e := opened(t, dir)
+	started(t, e, dir)
+	server := httptest.NewServer(NewProxy(dialed(t, dir), Options{Token: testToken}))
+	t.Cleanup(server.Close)
+	return &site{t: t, e: e, api: server.URL}, dir
+}
+
+// TestProxyBounds: what comes through a proxy has the bounds of what comes from anywhere; over the socket itself they
+// are wide. Nobody gets those by a header.
+func TestProxyBounds(t *testing.T) {
+	s, dir := proxied(t)
+	c := dialed(t, dir)
+	for _, r := range []struct{ path, name, value string }{
+		{"/records", "limit", "1000000"}, {"/records", "sample", "4000000000"}, {"/links", "limit", "1001"},
+		{"/search", "limit", "4000000000"}, {"/search", "q", strings.Repeat("a", 60_000)},
+	} {
+		query := url.Values{r.name: {r.value}}
+		if r.path == "/search" && r.name != "q" {
+			query.Set("q", "a")
+		}
+		for _, head := range [][]string{nil, {passedHeader, ""}, {"Connection", passedHeader}} {
+			if status, _, text := s.ask("GET", apiPath+r.path+"?"+query.Encode(), "", head...); status != 400 {
+				t.Errorf("%s, %s with %q: status %d: %.200s", r.path, r.name, head, status, text)
+			}
+		}
+		answer, err := c.send(t.Context(), "GET", apiPath+r.path, query, nil, "")
+		if err != nil || answer.StatusCode != 200 {
+			t.Fatalf("%s, %s over the socket: %v, %v", r.path, r.name, answer, err)
+		}
+		must(t, answer.Body.Close())
+	}
+}
+
+// TestProxySlots: those who connect to a proxy take slots that the owner's commands do not need: when they have all of
+// theirs, the commands go on.
+func TestProxySlots(t *testing.T) {
+	dir := t.TempDir()
+	h := New(opened(t, dir), Options{Local: true})
+	l, err := ListenSocket(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := Start(l, h)
+	defer func() { must(t, server.Close()) }()
+	c := dialed(t, dir)
+	proxy := NewProxy(c, Options{})
+	asked := func(path string) int {
+		w := httptest.NewRecorder()
+		proxy.ServeHTTP(w, request("HEAD", apiPath+path, "", nil)) // so that events end
+		return w.Code
+	}
+	if status := asked("/stats"); status != 200 {
+		t.Fatalf("status %d", status)
+	}
+	for _, c := range []struct {
+		path  string
+		slots chan struct{}
+	}{{"/stats", h.passed().streams}, {"/events", h.passed().viewers}, {"/index", h.passed().workers}} {
+		for range cap(c.slots) {
+			c.slots <- struct{}{}
+		}
+		if status := asked(c.path); status != 503 {
+			t.Errorf("%s without a slot: status %d", c.path, status)
+		}
+	}
+	if _, err := c.Stats(t.Context(), false); err != nil {
+		t.Errorf("a command: %v", err)
+	}
+	answer, err := c.send(t.Context(), "GET", apiPath+"/events", nil, nil, "")
+	if err != nil || answer.StatusCode != 200 {
+		t.Fatal(answer, err)
+	}
+	must(t, answer.Body.Close())
+}
+
+// deadlineWatch is a writer of answers that notes the latest deadline that a write had.
+type deadlineWatch struct {
+	*httptest.ResponseRecorder
+	write, latest time.Time
+}
+
+func (d *deadlineWatch) SetReadDeadline(time.Time) error { return nil }
+
+func (d *deadlineWatch) SetWriteDeadline(at time.Time) error {
+	d.write = at
+	return nil
+}
+
+func (d *deadlineWatch) Write(p []byte) (int, error) {
+	if at := d.write; at.After(d.latest) || at.IsZero() {
+		d.latest = at
+	}
+	return d.ResponseRecorder.Write(p)
+}
+
+// TestProxyPatience: a client of a proxy must take each part of a stream in stallTime, in the process that has the
+// engine and in the proxy. The owner's commands may take longer.
+func TestProxyPatience(t *testing.T) {
+	dir := t.TempDir()
+	e := opened(t, dir)
+	_, err := e.Inject(t.Context(), engine.InjectOptions{URLs: []string{"http://a.example/"}})
+	must(t, err)
+	started(t, e, dir)
+	h := New(e, Options{Local: true})
+	proxy := NewProxy(dialed(t, dir), Options{})
+	for _, path := range []string{"/records", "/export/jsonl", "/export/cdxj"} {
+		for _, c := range []struct {
+			name   string
+			h      http.Handler
+			passed string
+			within time.Duration
+		}{
+			{"a proxy", proxy, "", stallTime}, {"passed on", h, passedForReader, stallTime},
+			{"passed on for the token", h, passedForToken, stallTime}, {"the owner", h, "", localTime},
+		} {
+			r := request("GET", apiPath+path, "", map[string]string{"Accept": ndjson, passedHeader: c.passed})
+			w := &deadlineWatch{ResponseRecorder: httptest.NewRecorder()}
+			c.h.ServeHTTP(w, r)
+			left := time.Until(w.latest)
+			if w.Code != 200 || path == "/records" && (left > c.within || left < c.within/2) {
+				t.Errorf("%s, %s: status %d, a write may take %v: %s", path, c.name, w.Code, left, w.Body)
+			}
+		}
+	}
+}
+
+// TestProxyAddresses: pages that come through a proxy have its address in them, and the scheme by which they were
+// requested.
+func TestProxyAddresses(t *testing.T) {
+	s, dir := proxied(t)
+	secure := httptest.NewTLSServer(NewProxy(dialed(t, dir), Options{}))
+	defer secure.Close()
+	for _, path := range []string{"/opensearch.xml", "/atom.xml?q=harbour"} {
+		if _, _, text := s.ask("GET", path, "", schemeHeader, "https"); !strings.Contains(text, s.api+"/?q=") {
+			t.Errorf("%s has no address of %s: %s", path, s.api, text)
+		}
+		answer, err := secure.Client().Get(secure.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		must(t, errors.Join(err, answer.Body.Close()))
+		if !strings.Contains(string(text), secure.URL+"/?q=") {
+			t.Errorf("%s has no address of %s: %s", path, secure.URL, text)
+		}
+	}
+}
+
+// TestProxyDenies: a proxy refuses as a Handler does: a browser gets a page, a program a problem, and what is wrong is
+// what the client did, not that the other process ended.
+func TestProxyDenies(t *testing.T) {
+	dir := t.TempDir()
+	e := opened(t, dir)
+	socket, err := ServeSocket(e, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := NewProxy(dialed(t, dir), Options{Token: testToken})
+	large := `{"urls":["` + strings.Repeat("a", bodyMax) + `"]}`
+	check := func(method, target, body, host string, status int, code, says string) {
+		t.Helper()
+		for _, accept := range []string{"text/html,*/*;q=0.8", "*/*"} {
+			head := map[string]string{"Accept": accept, "Host": host, "Content-Type": "application/json"}
+			if body != "" {
+				head["Authorization"] = "Bearer " + testToken
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, request(method, target, body, head))
+			kind, page := w.Header().Get("Content-Type"), accept[0] == 't' && !strings.HasPrefix(target, apiPath)
+			if w.Code != status || (kind == htmlType) != page || w.Header().Get("Content-Security-Policy") == "" ||
+				page && !strings.Contains(w.Body.String(), says) || !page && !strings.Contains(w.Body.String(), code) {
+				t.Errorf("%s %s as %s: status %d, not %d, %s %s", method, target, accept, w.Code, status, kind, w.Body)
+			}
+		}
+	}
+	const ours = "127.0.0.1:8080"
+	check("GET", "/?token=wrong", "", ours, 401, `"token"`, "needs the token")
+	check("GET", "/crawl", "", "evil.example", 421, `"host"`, "--host-name")
+	check("POST", "/act/pause", "", ours, 401, `"token"`, "needs the token")
+	check("POST", apiPath+"/seeds", large, ours, 413, `"too_large"`, "")
+	must(t, socket.Close())
+	check("GET", "/crawl", "", ours, 503, `"closed"`, "ended")
+	check("GET", apiPath+"/index", "", ours, 503, `"closed"`, "")
 }
