@@ -42,6 +42,9 @@ func (e *Engine) Inspect() *Inspector {
 	}
 }
 
+// ReadOnly reports whether the engine was opened with Options.ReadOnly, so that all that writes fails.
+func (i *Inspector) ReadOnly() bool { return i.o.ReadOnly }
+
 // enter admits a call. Its context ends with ctx and with Close.
 func (i *Inspector) enter(ctx context.Context) (inner context.Context, leave func(), err error) {
 	left, err := i.g.enter()

@@ -50,7 +50,7 @@ func checkURLCommand(c *console) *cobra.Command {
 					check := func(u string) (engine.URLCheck, error) { return s.Check(u, scope) }
 					return c.checkURLs(urls, check, f.json)
 				}
-				return f.openOr(cmd, func() error {
+				return f.openOr(cmd, true, func() error {
 					o, err := f.asMade(cmd, o)
 					if err != nil {
 						return err

@@ -124,7 +124,7 @@ func storyCommand[T fmt.Stringer](
 					}
 				}, f.json)
 			}
-			return f.openOr(cmd, func() error {
+			return f.openOr(cmd, true, func() error {
 				o, err := f.asMade(cmd, o) // a check depends on the scope
 				if err != nil {
 					return err

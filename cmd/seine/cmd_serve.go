@@ -50,7 +50,7 @@ func serveCommand(c *console) *cobra.Command {
 				}
 				return err
 			}
-			return f.openOr(cmd, func() error {
+			return f.openOr(cmd, true, func() error {
 				o, err := f.asMade(cmd, o)
 				if err != nil {
 					return err

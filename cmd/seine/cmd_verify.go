@@ -41,7 +41,7 @@ func verifyCommand(c *console) *cobra.Command {
 			}
 			other := false
 			var r engine.VerifyReport
-			if err := f.openOr(cmd, func() (err error) {
+			if err := f.openOr(cmd, true, func() (err error) {
 				r, err = engine.Verify(cmd.Context(), o)
 				return err
 			}, func(s store) (err error) {

@@ -5,11 +5,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -113,7 +111,7 @@ func (k *crawlControl) tell(cmd *cobra.Command, c *console, f *flags, args []str
 func withCrawl(cmd *cobra.Command, f *flags, fn func(s *web.Client) error) error {
 	dir := f.text(settingDir)
 	s, err := web.Dial(cmd.Context(), dir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+	if unserved(err) {
 		return fmt.Errorf("%w: no process has %s open", engine.ErrNotCrawling, dir)
 	}
 	if err != nil {

@@ -88,7 +88,7 @@ const (
 
 // withStore runs fn on the data directory: it opens the engine, or finds the process that has.
 func (f *flags) withStore(cmd *cobra.Command, o engine.Options, fn func(s store) error) error {
-	return f.openOr(cmd, func() error {
+	return f.openOr(cmd, o.ReadOnly, func() error {
 		return f.withOptions(cmd, o, func(e *engine.Engine) error { return fn(ownStore{e, e.Inspect()}) })
 	}, fn)
 }
@@ -102,31 +102,51 @@ func (f *flags) withReading(cmd *cobra.Command, fn func(s store) error) error {
 	return f.withStore(cmd, o, fn)
 }
 
-// openOr calls own, which opens the engine; while another process has the directory open, it runs fn there.
-func (f *flags) openOr(cmd *cobra.Command, own func() error, fn func(s store) error) error {
-	dir, start := f.text(settingDir), time.Now()
-	for {
-		err := own()
-		if !errors.Is(err, engine.ErrLocked) {
+// openOr calls own, which opens the engine; while another process has the directory open, it runs fn there. reads says
+// that fn changes nothing; what does must wait while the other process only reads, since that cannot do it.
+func (f *flags) openOr(cmd *cobra.Command, reads bool, own func() error, fn func(s store) error) error {
+	for start := time.Now(); ; time.Sleep(socketPause) {
+		again, err := f.openOnce(cmd, reads, own, fn)
+		if !again || time.Since(start) > socketPatience || cmd.Context().Err() != nil {
 			return err
 		}
-		c, dialed := web.Dial(cmd.Context(), dir)
-		if dialed == nil {
-			if err := f.withoutEffect(c.Process()); err != nil {
-				return errors.Join(err, c.Close())
-			}
-			if err = errors.Join(fn(otherStore{c}), c.Close()); !errors.Is(err, web.ErrNotAsked) {
-				return err
-			}
-		}
-		if time.Since(start) > socketPatience || cmd.Context().Err() != nil {
-			if errors.Is(dialed, fs.ErrNotExist) || errors.Is(dialed, syscall.ECONNREFUSED) {
-				dialed = nil // nobody serves the socket: that the directory is locked says enough
-			}
-			return errors.Join(err, dialed)
-		}
-		time.Sleep(socketPause)
 	}
+}
+
+// openOnce is one try of openOr. again says that the directory is locked, and that nobody could be asked.
+func (f *flags) openOnce(
+	cmd *cobra.Command, reads bool, own func() error, fn func(s store) error,
+) (again bool, err error) {
+	locked := own()
+	if !errors.Is(locked, engine.ErrLocked) {
+		return false, locked
+	}
+	c, err := web.Dial(cmd.Context(), f.text(settingDir))
+	if unserved(err) {
+		return true, locked // that the directory is locked says enough
+	}
+	if err != nil {
+		return true, errors.Join(locked, err)
+	}
+	if !reads && c.ReadOnly() { // it is not asked: some of what a command would send cannot be read again
+		return true, errors.Join(locked, c.Close())
+	}
+	if err := f.withoutEffect(c.Process()); err != nil {
+		return false, errors.Join(err, c.Close())
+	}
+	err = errors.Join(fn(otherStore{c}), c.Close())
+	switch {
+	case errors.Is(err, web.ErrNotAsked):
+		return true, locked
+	case !reads && errors.Is(err, engine.ErrReadOnly): // a reader has come since
+		return false, errors.Join(locked, err)
+	}
+	return false, err
+}
+
+// unserved reports whether the error of a Dial says that nobody serves the socket.
+func unserved(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // withoutEffect returns an error for flags of settings that another process decides.

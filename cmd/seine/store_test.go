@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -329,5 +330,49 @@ func TestCrawlControl(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		end()
+	}
+}
+
+// TestBesideReader: what writes waits while another process only reads, and then says who has the directory. What reads
+// is answered by that process.
+func TestBesideReader(t *testing.T) {
+	site, dir := crawledSite(t)
+	e, err := engine.Open(engine.Options{Dir: dir, ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := web.ServeSocket(e, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := result(t, dir, "", "readdb", "--url", site); !strings.HasSuffix(got, "status 0\n") {
+		t.Error(got)
+	}
+	lines := [][]string{
+		{"inject", "http://a.example/"}, {"recrawl", site}, {"dedup"}, {"purge"}, {"index"}, {"delete", site},
+		{"inject", "--scope", "any", "http://a.example/"},
+	}
+	got := make([]string, len(lines))
+	var running sync.WaitGroup
+	for i, line := range lines {
+		running.Go(func() { got[i] = result(t, dir, "", line...) })
+	}
+	running.Wait()
+	for i, line := range lines {
+		if !strings.HasSuffix(got[i], "\nstatus 75\n") {
+			t.Errorf("%q: %s", line, got[i])
+		}
+	}
+	says := "it runs no crawl: kill -INT " + fmt.Sprint(os.Getpid()) + " ends it\n"
+	if !strings.Contains(strings.Join(got, ""), says) { // one may have had no time to ask
+		t.Errorf("nothing says who has the directory: %q", got)
+	}
+	for _, err := range []error{s.Close(), e.Close()} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if got := result(t, dir, "", "inject", "http://a.example/"); !strings.HasSuffix(got, "status 0\n") {
+		t.Error(got)
 	}
 }

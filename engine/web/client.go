@@ -22,8 +22,9 @@ import (
 
 // Headers by which a Client knows whom it talks to.
 const (
-	versionHeader = "Seine-Version"
-	processHeader = "Seine-Process" // its number
+	versionHeader  = "Seine-Version"
+	processHeader  = "Seine-Process"   // its number
+	readOnlyHeader = "Seine-Read-Only" // whether its engine is
 )
 
 // Client asks the process that has a data directory open, over the socket there. Its methods are those of an Engine and
@@ -32,10 +33,11 @@ const (
 // Errors are those of the Engine: errors.Is finds the same ones in them, and their texts are the same. Besides, there
 // is ErrGone.
 type Client struct {
-	dir     string
-	ctx     context.Context // of methods that have none of their own
-	http    http.Client
-	process string
+	dir      string
+	ctx      context.Context // of methods that have none of their own
+	http     http.Client
+	process  string
+	readOnly bool
 
 	answered atomic.Bool // a request, after that of Dial
 }
@@ -63,6 +65,7 @@ func Dial(ctx context.Context, dir string) (*Client, error) {
 	}
 	response.Body.Close()
 	c.process = response.Header.Get(processHeader)
+	c.readOnly = response.Header.Get(readOnlyHeader) == "true"
 	if version := response.Header.Get(versionHeader); version != engine.Version {
 		return nil, errors.Join(c.Close(), fmt.Errorf("process %s, which has %s open, is seine %s, and this is "+
 			"seine %s: use the same", c.process, dir, version, engine.Version))
@@ -72,6 +75,9 @@ func Dial(ctx context.Context, dir string) (*Client, error) {
 
 // Process is the number of the process that the client asks, as text.
 func (c *Client) Process() string { return c.process }
+
+// ReadOnly is Inspector.ReadOnly: that process changes nothing.
+func (c *Client) ReadOnly() bool { return c.readOnly }
 
 // Close closes the connections of the client.
 func (c *Client) Close() error {

@@ -22,6 +22,7 @@ func (h *Handler) healthy(w http.ResponseWriter, _ *http.Request) {
 	if h.o.Local {
 		w.Header().Set(versionHeader, engine.Version)
 		w.Header().Set(processHeader, strconv.Itoa(os.Getpid()))
+		w.Header().Set(readOnlyHeader, strconv.FormatBool(h.e.Inspect().ReadOnly()))
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	fmt.Fprintln(w, "ok")
