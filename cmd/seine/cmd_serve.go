@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -34,23 +35,23 @@ func serveCommand(c *console) *cobra.Command {
 		Long: "Serves the search page, the dashboard and the API until it is interrupted, and prints the address to\n" +
 			"open. Who knows its token, which is in the file token of the data directory, may also change things.\n" +
 			"The index is merged meanwhile, where that makes searches faster: it is faster some time after a crawl.\n" +
-			"While another process has the directory open, such as a crawl, it serves what that process has.\n" +
+			"While another process has the directory open, such as a crawl, it serves what that process has, and\n" +
+			"opens the directory itself when that one has ended.\n" +
 			"Settings are those that the directory was made with, unless a flag, a variable or a file says otherwise.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if addr == "" {
+				return wrongAddress(addr)
+			}
 			o, err := f.options(cmd)
 			if err != nil {
 				return err
 			}
 			o.MustExist, o.ReadOnly = true, true
-			until := func(end func() error, err error) error {
-				if err == nil {
-					<-cmd.Context().Done()
-					err = end()
-				}
-				return err
-			}
-			return f.openOr(cmd, true, func() error {
+			at := &front{c: c, dir: o.Dir, addr: addr, names: names}
+			given := f.run.values
+			return f.inTurns(cmd, at, func() error {
+				f.run.values = maps.Clone(given) // the directory may have been made with others since the last try
 				o, err := f.asMade(cmd, o)
 				if err != nil {
 					return err
@@ -59,17 +60,22 @@ func serveCommand(c *console) *cobra.Command {
 				collectRarely()
 				return f.withOptions(cmd, o, func(e *engine.Engine) error {
 					defer c.mergeIndex(cmd.Context(), e)()
-					return until(c.serve(e, o.Dir, addr, web.Options{Hosts: names, Logs: f.logs()}))
+					err := at.show(func(token string) http.Handler {
+						return web.New(e, web.Options{Token: token, Hosts: names, Logs: f.logs()})
+					})
+					if err == nil {
+						<-cmd.Context().Done()
+						err = at.close()
+					}
+					return err
 				})
-			}, func(s store) error {
-				return until(c.serveHandler(o.Dir, addr, func(token string) http.Handler {
-					return web.NewProxy(s.(otherStore).Client, web.Options{Token: token, Hosts: names})
-				}))
 			})
 		},
 	}
 	f.settings(cmd, serving)
-	cmd.Flags().StringVar(&addr, "addr", defaultAddress, "`address` to listen on, with its port; 0: any free one")
+	cmd.Flags().StringVar(&addr, "addr", defaultAddress,
+		"`address` to listen on, with its port; 0: any free one; without a host, such as :8080: all addresses of "+
+			"this machine")
 	cmd.Flags().StringSliceVar(&names, "host-name", nil,
 		"`names` by which browsers may call this server, besides localhost and addresses")
 	return cmd
@@ -123,9 +129,13 @@ func listen(addr string) (net.Listener, error) {
 	l, err := lc.Listen(context.Background(), "tcp", addr)
 	var wrong *net.AddrError
 	if errors.As(err, &wrong) || err != nil && strings.Contains(err.Error(), "unknown port") {
-		return nil, &usageError{fmt.Errorf("--addr %q: want an address and a port, such as %s", addr, defaultAddress)}
+		return nil, wrongAddress(addr)
 	}
 	return l, err
+}
+
+func wrongAddress(addr string) error {
+	return &usageError{fmt.Errorf("--addr %q: want an address and a port, such as %s", addr, defaultAddress)}
 }
 
 // openable is an address that a browser of this machine can open.

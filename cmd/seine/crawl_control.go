@@ -24,7 +24,8 @@ type crawlControl struct {
 
 func (k *crawlControl) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&k.serve, "serve", "",
-		"meanwhile serve the search page, the dashboard and the API at this `address`, such as "+defaultAddress)
+		"meanwhile serve the search page, the dashboard and the API at this `address`, such as "+defaultAddress+
+			"; without a host, such as :8080: at all addresses of this machine")
 	cmd.Flags().BoolVar(&k.pause, "pause", false, "pause the crawl that runs in the data directory")
 	cmd.Flags().BoolVar(&k.resume, "resume", false, "end its pause")
 	cmd.Flags().BoolVar(&k.stop, "stop", false, "stop it cleanly, as Ctrl-C does")

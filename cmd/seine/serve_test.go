@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/engine/web"
 )
 
 // TestServeMerges: "seine serve" merges what several crawls left of the index, and finds in it what was there.
@@ -37,18 +40,7 @@ func TestServeMerges(t *testing.T) {
 	if n := indexSegments(t, dir); n != crawls {
 		t.Fatalf("%d crawls left %d index segments", crawls, n)
 	}
-	said, says := io.Pipe()
-	ended := make(chan int, 1)
-	go func() {
-		ended <- run([]string{"serve", "--dir", dir, "--addr", "127.0.0.1:0"}, nil, io.Discard, says)
-		says.Close()
-	}()
-	lines := bufio.NewScanner(said)
-	if !lines.Scan() {
-		t.Fatal("the server says nothing")
-	}
-	address := regexp.MustCompile(`http://[^/]+`).FindString(lines.Text())
-	go io.Copy(io.Discard, said)
+	address, end := serves(t, dir)
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if n := getText(t, address+"/api/v1/index"); strings.Contains(n, `"segments":2,`) {
 			break
@@ -60,15 +52,92 @@ func TestServeMerges(t *testing.T) {
 	if text := getText(t, address+"/api/v1/search?q=net"); !strings.Contains(text, `"total":4,`) {
 		t.Errorf("the merged index finds %s", text)
 	}
-	if err := syscall.Kill(syscall.Getpid(), syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if status := <-ended; status != 0 {
-		t.Errorf("the server ended with status %d", status)
-	}
+	end()
 	if n := indexSegments(t, dir); n != 2 {
 		t.Errorf("%d index segments are left", n)
 	}
+}
+
+// serves runs "seine serve" on a data directory until end is called, and returns the address that it prints.
+func serves(t *testing.T, dir string) (address string, end func()) {
+	t.Helper()
+	said, says := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run([]string{"serve", "--dir", dir, "--addr", "127.0.0.1:0"}, nil, io.Discard, says)
+		says.Close()
+	}()
+	lines := bufio.NewScanner(said)
+	if !lines.Scan() {
+		t.Fatal("the server says nothing")
+	}
+	go io.Copy(io.Discard, said)
+	return regexp.MustCompile(`http://[^/]+`).FindString(lines.Text()), func() {
+		t.Helper()
+		if err := syscall.Kill(syscall.Getpid(), syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if status := <-ended; status != 0 {
+			t.Errorf("the server ended with status %d", status)
+		}
+	}
+}
+
+// TestServeTurns: "seine serve" serves what another process has open, opens the directory itself when that has ended,
+// and listens at one address all the time. It says that it is alive whoever has the directory.
+func TestServeTurns(t *testing.T) {
+	_, dir := crawledSite(t)
+	e, err := engine.Open(engine.Options{Dir: dir, AllowPrivate: true, Scope: policy.ScopeHost, MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	beginTurn := func() (endTurn func() error) {
+		s, err := web.ServeSocket(e, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Close
+	}
+	endTurn := beginTurn()
+	address, end := serves(t, dir)
+	until := func(what string, is func() bool) {
+		t.Helper()
+		for late := time.Now().Add(2 * time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
+			getText(t, address+"/healthz")
+			if time.Now().After(late) {
+				t.Fatal("not yet: " + what)
+			}
+		}
+	}
+	answers := func(status int, says string) func() bool {
+		return func() bool {
+			r, err := http.Get(address + "/api/v1/index")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Body.Close()
+			text, err := io.ReadAll(r.Body)
+			return err == nil && r.StatusCode == status && strings.Contains(string(text), says)
+		}
+	}
+	getText(t, address+"/api/v1/index") // at once
+	for range 2 {                       // it is locked all the time: first nobody serves it, then somebody does
+		err := endTurn()
+		until("nobody is asked", answers(503, "cannot open it yet"))
+		endTurn = beginTurn()
+		until("the other one is asked again", answers(200, ""))
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if err := errors.Join(endTurn(), e.Close()); err != nil {
+		t.Error(err)
+	}
+	until("it has the directory", answers(200, ""))
+	if _, err := engine.Open(engine.Options{Dir: dir, MustExist: true}); !errors.Is(err, engine.ErrLocked) {
+		t.Errorf("it answers without the directory: %v", err)
+	}
+	end()
 }
 
 func indexSegments(t *testing.T, dir string) int {

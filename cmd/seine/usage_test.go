@@ -131,6 +131,7 @@ func TestWrongUse(t *testing.T) {
 		"readdb --dir unread --stats":              "seine.toml: is a directory",
 		"init --dir made http://a.b/":              "made/seine.toml exists already and is not overwritten",
 		// What init writes.
+		"serve --addr=":                 `--addr "": want an address and a port, such as 127.0.0.1:8080`,
 		"init --dir d --memory 1MB":     `--memory "1MB": want 64MB`,
 		"init --dir d --hosts no-h":     `there is no file no-h`,
 		"init --dir d --seeds no-s":     `there is no file no-s`,

@@ -25,10 +25,18 @@ const (
 // NewProxy makes a handler that serves what the process of a client has open, with the guard of a Handler: who crawls
 // without serving can be looked at from another process. There, what it passes on has the bounds of requests that come
 // from anywhere, and slots of its own. It answers /healthz itself, since that is about this process. Options.Prefix,
-// Options.Local and Options.Logs have no effect.
+// Options.Local and Options.Logs have no effect. If c is nil, nobody can be asked now, and all but /healthz is refused.
 func NewProxy(c *Client, o Options) http.Handler {
 	o.Prefix, o.Local = "", false
 	h := guardOf(o)
+	h.handle(http.MethodGet, "/healthz", h.healthy)
+	if c == nil {
+		h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+			h.deny(w, r, problem(http.StatusServiceUnavailable, "closed", "the process that had the data directory "+
+				"open has ended, and this one cannot open it yet: try again"))
+		})
+		return h
+	}
 	pass := &httputil.ReverseProxy{
 		Transport:     c.http.Transport,
 		FlushInterval: -1, // events and streams are not held back
@@ -39,7 +47,6 @@ func NewProxy(c *Client, o Options) http.Handler {
 		},
 		ErrorLog: quiet,
 	}
-	h.handle(http.MethodGet, "/healthz", h.healthy)
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		clear(w.Header()) // the other process sets what secure did
 		lasting(w, r)
