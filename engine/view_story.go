@@ -266,5 +266,5 @@ func notIndexed(v *URLStory, s *inspect.URLStory) string {
 	case s.State != 0 && s.State < storage.SegmentIndexed:
 		return fmt.Sprintf("its segment %d is %s: \"seine index\", or the next crawl, indexes it", r.Segment, s.State)
 	}
-	return "an index filter left it out, or the index was built without it: \"seine index --refresh\" compares"
+	return "an index filter left it out, or the index was built without it: \"seine index --every-document\" compares"
 }

@@ -25,7 +25,8 @@ type metrics struct {
 // requestBuckets are bounds of durations of requests, in seconds.
 var requestBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60, 600}
 
-func newMetrics(h *Handler) *metrics {
+// newMetrics makes metrics; read returns the status of the engine.
+func newMetrics(read func() (engine.Status, error)) *metrics {
 	m := &metrics{registry: prometheus.NewRegistry()}
 	m.requests = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "seine_http_request_duration_seconds", Help: "Time of requests to the API, by operation and status.",
@@ -36,14 +37,14 @@ func newMetrics(h *Handler) *metrics {
 		Help: "Answers to searches: made, kept of an earlier one, or refused since too many came.",
 	}, []string{"from"})
 	m.registry.MustRegister(
-		m.requests, m.kept, &statusCollector{h.currentStatus}, collectors.NewGoCollector(),
+		m.requests, m.kept, &statusCollector{read}, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
 }
 
 func (h *Handler) routeMetrics() {
-	h.metrics = newMetrics(h)
+	h.metrics = newMetrics(h.currentStatus)
 	serve := promhttp.HandlerFor(h.metrics.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: quickTime})
 	h.handle(http.MethodGet, "/metrics", serve.ServeHTTP)
 	h.handle(http.MethodGet, "/ops/{name}", opsFile)

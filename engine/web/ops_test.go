@@ -8,28 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/seine-crawler/seine/engine"
 )
 
 // knownMetrics are the labels of all metrics by their names, with those that a histogram has, and Prometheus's own.
-func knownMetrics(t *testing.T, s *site) map[string][]string {
+func knownMetrics(t *testing.T) map[string][]string {
 	t.Helper()
-	h := New(s.e, Options{})
-	h.metrics.observe("search", 200, time.Now())
-	h.metrics.kept.WithLabelValues("kept")
-	all := newMetrics(h).registry // with Go's and the process's
-	status := prometheus.NewPedanticRegistry()
-	status.MustRegister(&statusCollector{func() (engine.Status, error) { return fullStatus, nil }}, h.metrics.requests,
-		h.metrics.kept)
-	families, err := status.Gather()
+	families, err := fullRegistry().Gather()
 	must(t, err)
-	more, err := all.Gather()
-	must(t, err)
-	families = append(more, families...) // a full status has more labels
 	known := map[string][]string{"up": nil}
 	for _, f := range families {
 		var labels []string
@@ -105,7 +90,7 @@ func checkExpression(t *testing.T, known map[string][]string, where, text string
 // TestDashboard: every panel of Grafana's dashboard shows metrics that exist, and says what they are.
 func TestDashboard(t *testing.T) {
 	s := newSite(t)
-	known := knownMetrics(t, s)
+	known := knownMetrics(t)
 	status, text := s.get("/ops/grafana.json")
 	var dashboard struct {
 		Title  string `json:"title"`
@@ -150,7 +135,7 @@ func TestDashboard(t *testing.T) {
 // TestAlertRules: every rule watches metrics that exist, and says what to do.
 func TestAlertRules(t *testing.T) {
 	s := newSite(t)
-	known := knownMetrics(t, s)
+	known := knownMetrics(t)
 	status, text := s.get("/ops/alerts.yml")
 	if status != 200 {
 		t.Fatalf("status %d", status)
