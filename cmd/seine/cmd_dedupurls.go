@@ -4,9 +4,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +20,8 @@ func dedupURLsCommand(c *console) *cobra.Command {
 		Long: "Sorts the lines of files, as those of seeds, into those whose URL crawldb does not have, those whose\n" +
 			"URL it has, and later lines of the same URL. URLs are normalized and filtered as those of seeds: the\n" +
 			"new ones are those that seine inject would add. dedup-urls changes nothing. New lines go to standard\n" +
-			"output unless flags name files for lists. A report follows; it goes to stderr if a list is printed.",
+			"output unless flags name files for lists, which are replaced at the end, if nothing fails. A report\n" +
+			"follows; it goes to stderr if a list is printed.",
 		Args: needs("a file of URLs"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if err := readableFiles("dedup-urls", files); err != nil {
@@ -31,25 +30,29 @@ func dedupURLsCommand(c *console) *cobra.Command {
 			if newList+known+duplicates+refused == "" {
 				newList = "-"
 			}
-			o := engine.DedupURLsOptions{Files: files, Stdin: c.in}
-			lists := urlLists{out: c.out}
-			o.New, o.Known, o.Duplicates = lists.open(newList), lists.open(known), lists.open(duplicates)
-			o.Refused = lists.open(refused)
-			if lists.err != nil {
-				return errors.Join(&usageError{fmt.Errorf("dedup-urls: %w", lists.err)}, lists.close())
+			lists := urlLists{
+				names: []output{{"new", newList}, {"known", known}, {"duplicates", duplicates}, {"refused", refused}},
+			}
+			if err := lists.check(c, files); err != nil {
+				return err
 			}
 			to := *c
-			if lists.printed > 0 {
+			if lists.printed {
 				to.out = c.err
 			}
-			err := f.withReading(cmd, func(s store) error {
-				r, err := s.DedupURLs(cmd.Context(), o)
-				if err := errors.Join(err, lists.close()); err != nil {
+			return f.withReading(cmd, func(s store) error {
+				var r engine.DedupURLsReport
+				err := lists.into(c.out, func(w [4]io.Writer) (err error) {
+					r, err = s.DedupURLs(cmd.Context(), engine.DedupURLsOptions{
+						Files: files, Stdin: c.in, New: w[0], Known: w[1], Duplicates: w[2], Refused: w[3],
+					})
+					return err
+				})
+				if err != nil {
 					return err
 				}
 				return to.report(r, f.json)
 			})
-			return errors.Join(err, lists.close())
 		},
 	}
 	f.settings(cmd, inDedupURLs)
@@ -62,40 +65,50 @@ func dedupURLsCommand(c *console) *cobra.Command {
 	return cmd
 }
 
-// urlLists opens the files of lists.
+// urlLists are the lists of dedup-urls, of which each may have a file.
 type urlLists struct {
-	out     io.Writer
-	files   []*os.File
-	printed int // lists on standard output
-	err     error
+	names   []output
+	files   []output // those that are files
+	printed bool     // one goes to standard output
 }
 
-// open returns the writer of a list; nil: it is not wanted.
-func (l *urlLists) open(name string) io.Writer {
-	switch {
-	case name == "" || l.err != nil:
-		return nil
-	case name == "-":
-		if l.printed++; l.printed > 1 {
-			l.err = errors.New("only one list can go to standard output")
+// check finds out which lists are files. Two lists in one place are a wrong use, and so is a list that would replace
+// what the command reads.
+func (l *urlLists) check(c *console, inputs []string) error {
+	others := []any{c.out}
+	for _, name := range inputs {
+		if name == "-" {
+			others = append(others, c.in)
+		} else {
+			others = append(others, name)
 		}
-		return l.out
 	}
-	file, err := os.Create(name)
-	if err != nil {
-		l.err = err
-		return nil
+	for _, o := range l.names {
+		switch {
+		case o.name == "-" && l.printed:
+			return &usageError{errors.New("dedup-urls: only one list can go to standard output")}
+		case o.name == "-":
+			l.printed = true
+		case o.name != "":
+			l.files = append(l.files, o)
+		}
 	}
-	l.files = append(l.files, file)
-	return file
+	return checkOutputs(l.files, others...)
 }
 
-// close closes the files. A second call does nothing.
-func (l *urlLists) close() error {
-	var errs []error
-	for _, file := range l.files {
-		errs = append(errs, file.Close())
-	}
-	l.files = nil
-	return errors.Join(errs...)
+// into calls fn with the writers of the lists, in their order; nil: the list is not wanted.
+func (l *urlLists) into(stdout io.Writer, fn func(w [4]io.Writer) error) error {
+	return intoFiles(l.files, func(files []io.Writer) error {
+		var w [4]io.Writer
+		for i, o := range l.names {
+			switch o.name {
+			case "":
+			case "-":
+				w[i] = stdout
+			default:
+				w[i], files = files[0], files[1:]
+			}
+		}
+		return fn(w)
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -182,7 +181,7 @@ func webgraphCommand(c *console) *cobra.Command {
 		Short: "write the graph of links between domains or hosts, in two files of columns",
 		Long: "Writes the numbers and names of hosts or registered domains, labels reversed (com.example), and the\n" +
 			"pairs of numbers between which pages link, with how many links there are: tab-separated and sorted,\n" +
-			"as readers of Common Crawl's graphs take them.",
+			"as readers of Common Crawl's graphs take them. The files are replaced at the end, if nothing fails.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -191,11 +190,17 @@ func webgraphCommand(c *console) *cobra.Command {
 			case vertices == "" || edges == "":
 				return &usageError{errors.New("webgraph: give --vertices FILE and --edges FILE")}
 			}
+			files := []output{{"vertices", vertices}, {"edges", edges}}
+			if err := checkOutputs(files, c.out); err != nil {
+				return err
+			}
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
-				return intoFiles(vertices, edges, func(v, w io.Writer) error {
-					r, err := e.Linkdb().Graph(cmd.Context(), graph, v, w)
-					return c.outcome(r, err, f.json)
+				var r engine.GraphReport
+				err := intoFiles(files, func(w []io.Writer) (err error) {
+					r, err = e.Linkdb().Graph(cmd.Context(), graph, w[0], w[1])
+					return err
 				})
+				return c.outcome(r, err, f.json)
 			})
 		},
 	}
@@ -205,17 +210,4 @@ func webgraphCommand(c *console) *cobra.Command {
 	cmd.Flags().StringVar(&vertices, "vertices", "", "`file` for numbers and names")
 	cmd.Flags().StringVar(&edges, "edges", "", "`file` for pairs of numbers with counts")
 	return cmd
-}
-
-// intoFiles calls fn with two new files.
-func intoFiles(one, two string, fn func(a, b io.Writer) error) error {
-	a, err := os.Create(one)
-	if err != nil {
-		return err
-	}
-	b, err := os.Create(two)
-	if err != nil {
-		return errors.Join(err, a.Close())
-	}
-	return errors.Join(fn(a, b), a.Close(), b.Close())
 }

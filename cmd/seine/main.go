@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime"
@@ -56,6 +57,14 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 		c.err = err
 	}
 	return n, err
+}
+
+// Stat is that of the file behind it, if there is one.
+func (c *checkedWriter) Stat() (fs.FileInfo, error) {
+	if file, ok := c.w.(*os.File); ok {
+		return file.Stat()
+	}
+	return nil, fs.ErrNotExist
 }
 
 // onScreen runs a program with a screen on stderr, and gives the terminal back also when a panic ends it.
