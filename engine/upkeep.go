@@ -31,7 +31,8 @@ type DedupURLsOptions struct {
 	// Known gets the first line of each URL that crawldb has, New that of each other URL, and Duplicates every later
 	// line of a URL: in the order of keys, as the lines were given, without white space around them.
 	Known, New, Duplicates io.Writer
-	// Refused gets the lines that Inject would not take, in no order, each after its reason and a TAB.
+	// Refused gets the lines that Inject would not take, in no order, each after its reason and a TAB. Of a line longer
+	// than 64 KiB it gets the beginning, after the reason "malformed, cut".
 	Refused io.Writer
 }
 

@@ -61,7 +61,8 @@ func dedupURLsCommand(c *console) *cobra.Command {
 	cmd.Flags().StringVar(&known, "known", "", "`file` for lines whose URL crawldb has")
 	cmd.Flags().StringVar(&duplicates, "duplicates", "", "`file` for later lines of a URL")
 	cmd.Flags().StringVar(&refused, "refused", "",
-		"`file` for lines that inject would refuse, each after the reason and a TAB")
+		"`file` for lines that inject would refuse, each after the reason and a TAB; of lines longer than 64 KiB\n"+
+			"the beginning, after \"malformed, cut\"")
 	return cmd
 }
 

@@ -21,7 +21,8 @@ type URLLists struct {
 	Sources []SeedFile // then these
 	// Known gets the first line of each URL that crawldb has, New that of each other URL, Duplicates every later line
 	// of a URL. They come in key order, as they were given, without white space around them. Refused gets lines that
-	// Inject would not take, in no order, each after its reason and a TAB.
+	// Inject would not take, in no order, each after its reason and a TAB; of one that is too long its beginning, after
+	// a reason that says that it is cut.
 	Known, New, Duplicates, Refused io.Writer
 }
 
@@ -68,7 +69,7 @@ func (p *Phases) Classify(ctx context.Context, o URLLists) (Classified, error) {
 
 // addClassified adds a line under key, 0, place. Its value is its text, empty if that is the canonical URL.
 func addClassified(r *seedReader, line *seedLine) error {
-	if !r.admits(line) {
+	if !r.takes(line, new(storage.Record), new(float64)) {
 		return nil
 	}
 	r.key = append(r.memo.AppendKey(r.key[:0], line.url), 0)

@@ -50,11 +50,68 @@ func TestClassify(t *testing.T) {
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if n := strings.Count(refused.String(), "malformed\t") + strings.Count(refused.String(), "refused\n"); n != 3 {
+	n := strings.Count(refused.String(), "malformed\t") + strings.Count(refused.String(), "refused\n")
+	if n != 3 {
 		t.Errorf("refused: %q", refused.String())
 	}
 	if w.dump() != before {
 		t.Error("the store changed")
+	}
+}
+
+// TestSeedFieldsAgree: whatever follows the TAB of a seed line, Classify calls new what Inject makes a record of, and
+// FreeGenerate takes the same lines.
+func TestSeedFieldsAgree(t *testing.T) {
+	lines := []string{
+		"", "\tbad", "\tk=v", "\t\tk=", "\tnutch.score=abc", "\tnutch.score=NaN", "\tnutch.score=1e400",
+		"\tnutch.score=-1", "\tnutch.score=0.5\tk=v", "\tnutch.fetchInterval=-5", "\tnutch.fetchInterval=1.5",
+		"\tnutch.fetchInterval=0", "\tnutch.fetchInterval=60", "\t" + policy.MetaRedirectURL + "=x",
+	}
+	for _, fields := range lines {
+		w := newWorld(t, admission.Options{})
+		line := hostA + fields
+		var fresh, refused bytes.Buffer
+		r, err := w.p.Classify(context.Background(), URLLists{Lines: []string{line}, New: &fresh, Refused: &refused})
+		f, freed := w.p.FreeGenerate(context.Background(), FreeList{Lines: []string{line}})
+		in, injected := w.p.Inject(context.Background(), InjectOptions{URLs: []string{line}})
+		if err != nil || injected != nil || (freed == nil) != (in.New == 1) {
+			t.Fatalf("%q: %v, %v, %v", line, err, freed, injected)
+		}
+		if r.New != in.New || r.Malformed != in.Malformed || f.Malformed != in.Malformed || f.Selected != in.New {
+			t.Errorf("%q: inject %d new, %d malformed; dedup-urls %d, %d; freegen %d, %d",
+				line, in.New, in.Malformed, r.New, r.Malformed, f.Selected, f.Malformed)
+		}
+		if want := "malformed\t" + line + "\n"; r.New == 0 && (refused.String() != want || fresh.Len() > 0) {
+			t.Errorf("%q: new %q, refused %q", line, &fresh, &refused)
+		}
+		w.close()
+	}
+}
+
+// TestClassifyRefused: the list of refused lines has each line whole, and says so of those that it cuts: lines that are
+// longer than a seed line, and longer than a block of them.
+func TestClassifyRefused(t *testing.T) {
+	w := newWorld(t, admission.Options{Filters: policy.URLFilters{refusing}})
+	defer w.close()
+	long := []string{"http://a.example/" + strings.Repeat("a", seedLineMax), "http://b.example/" +
+		strings.Repeat("b", 2*seedBlockBytes)}
+	text := strings.Join([]string{"no url\tk=v", long[0], hostB + "refused\tk=v", long[1], hostA}, "\n")
+	var refused bytes.Buffer
+	r, err := w.p.Classify(context.Background(), URLLists{
+		Sources: []SeedFile{{Reader: strings.NewReader(text)}}, Refused: &refused,
+	})
+	if err != nil || r.Malformed != 3 || r.Filtered != 1 || r.New != 1 {
+		t.Fatalf("%+v %v", r, err)
+	}
+	got := strings.Split(strings.TrimSpace(refused.String()), "\n")
+	want := []string{"malformed\tno url\tk=v", "refused\t" + hostB + "refused\tk=v"}
+	for _, line := range long {
+		want = append(want, "malformed, cut\t"+line[:seedLineQuoted])
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
 	}
 }
 

@@ -24,12 +24,12 @@ type Freed struct {
 
 // FreeGenerate writes the fetchlist of a new open segment from lines of URLs, whatever crawldb knows of them and
 // whether they are due (Nutch: freegen). Lines are those of seeds, normalized and filtered as these, any number of
-// them; what follows a TAB is not looked at. Without a URL the error is ErrNothingDue.
+// them; what follows a TAB must be well-formed, and changes nothing. Without a URL the error is ErrNothingDue.
 func (p *Phases) FreeGenerate(ctx context.Context, o FreeList) (result Freed, err error) {
 	lines := p.newSeedRun(p.env.TableBytes*classifySorters, foldLast)
 	defer lines.close()
 	err = lines.read(ctx, o.Lines, o.Sources, func(r *seedReader, line *seedLine) error {
-		if !r.admits(line) {
+		if !r.takes(line, new(storage.Record), new(float64)) {
 			return nil
 		}
 		r.key, r.value = r.memo.AppendKey(r.key[:0], line.url), r.value[:0]

@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
-	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -39,12 +36,6 @@ type Injected struct {
 	Readmitted Readmitted
 	Woken      []urlkey.HostKey // hosts of changed records that have something due, in key order
 }
-
-// Keys of a seed line that set the record rather than metadata; Nutch's names.
-const (
-	seedScore    = "nutch.score"
-	seedInterval = "nutch.fetchInterval"
-)
 
 // Inject makes records of seeds. A seed line is a URL, then optional TAB-separated key=value
 // pairs; empty lines and lines that begin with '#' are skipped. A URL without a scheme gets https, and http is tried
@@ -109,13 +100,7 @@ func (in *injection) readAll(ctx context.Context) error {
 func (p *Phases) addSeed(w *seedReader, line *seedLine) error {
 	r := storage.Record{Status: storage.StatusUnfetched, Interval: p.interval, FetchTime: w.run.now}
 	given := math.NaN()
-	for _, field := range strings.FieldsFunc(line.fields, func(c rune) bool { return c == '\t' }) {
-		if err := seedField(&r, &given, field); err != nil {
-			w.malformed(line.text, err)
-			return nil
-		}
-	}
-	if !w.admits(line) {
+	if !w.takes(line, &r, &given) {
 		return nil
 	}
 	if line.assumed {
@@ -129,32 +114,6 @@ func (p *Phases) addSeed(w *seedReader, line *seedLine) error {
 	w.key = w.memo.AppendKey(w.key[:0], line.url)
 	w.value = storage.AppendRecord(appendPlace(w.value[:0], line.place), &r)
 	return w.add()
-}
-
-func seedField(r *storage.Record, score *float64, field string) error {
-	name, value, ok := strings.Cut(field, "=")
-	if !ok {
-		return fmt.Errorf("field %q is not key=value", field)
-	}
-	switch name {
-	case seedScore:
-		v, err := strconv.ParseFloat(value, 64)
-		if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-			return fmt.Errorf("%s=%q is not a score", name, value)
-		}
-		*score = v
-	case seedInterval:
-		v, err := strconv.ParseUint(value, 10, 32)
-		if err != nil || v == 0 {
-			return fmt.Errorf("%s=%q is not a number of seconds", name, value)
-		}
-		r.Interval = uint32(v)
-	case policy.MetaRedirectURL:
-		return fmt.Errorf("%s is what redirects set: choose another name", name)
-	default:
-		r.Meta = append(r.Meta, storage.Field{Name: name, Value: value})
-	}
-	return nil
 }
 
 // merge joins the sorted seeds with crawldb and ingests the outcome.

@@ -3,9 +3,20 @@
 package phases
 
 import (
+	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Keys of a seed line that set the record rather than metadata; Nutch's names.
+const (
+	seedScore    = "nutch.score"
+	seedInterval = "nutch.fetchInterval"
 )
 
 // ParseSeed parses the URL of a seed. People type "example.org": a text without a scheme that begins like a host gets
@@ -41,4 +52,40 @@ func beginsWithHost(s string) bool {
 		return false
 	}
 	return hasPort || strings.Contains(name, ".") || strings.EqualFold(name, "localhost")
+}
+
+// seedFields reads what follows the TAB of a seed line: of the score, if it is given, and of the record the rest.
+func seedFields(fields string, r *storage.Record, score *float64) error {
+	for _, field := range strings.FieldsFunc(fields, func(c rune) bool { return c == '\t' }) {
+		if err := seedField(r, score, field); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func seedField(r *storage.Record, score *float64, field string) error {
+	name, value, ok := strings.Cut(field, "=")
+	if !ok {
+		return fmt.Errorf("field %q is not key=value", field)
+	}
+	switch name {
+	case seedScore:
+		v, err := strconv.ParseFloat(value, 64)
+		if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+			return fmt.Errorf("%s=%q is not a score", name, value)
+		}
+		*score = v
+	case seedInterval:
+		v, err := strconv.ParseUint(value, 10, 32)
+		if err != nil || v == 0 {
+			return fmt.Errorf("%s=%q is not a number of seconds", name, value)
+		}
+		r.Interval = uint32(v)
+	case policy.MetaRedirectURL:
+		return fmt.Errorf("%s is what redirects set: choose another name", name)
+	default:
+		r.Meta = append(r.Meta, storage.Field{Name: name, Value: value})
+	}
+	return nil
 }

@@ -292,7 +292,7 @@ func (r *seedReader) read(b *seedBlock, handle seedHandler) error {
 	for line := range strings.Lines(b.text) {
 		r.line++
 		if b.cut || len(line) > seedLineMax {
-			r.malformed(line[:seedLineQuoted], fmt.Errorf("line longer than %d bytes", seedLineMax))
+			r.broke(reasonCut, line[:seedLineQuoted], line[:seedLineQuoted], errLineTooLong)
 			continue
 		}
 		if err := r.handle(line, handle); err != nil {
@@ -311,12 +311,12 @@ func (r *seedReader) handle(text string, handle seedHandler) error {
 	}
 	var fields bool
 	if line.raw, line.fields, fields = strings.Cut(line.text, "\t"); !fields && spaceForTab(line.text) {
-		r.malformed(line.text, errSpaceForTab)
+		r.malformed(line, line.text, errSpaceForTab)
 		return nil
 	}
 	var err error
 	if line.url, line.assumed, err = r.parse(line.raw); err != nil {
-		r.malformed(line.raw, err)
+		r.malformed(line, line.raw, err)
 		return nil
 	}
 	return handle(r, line)
@@ -335,19 +335,30 @@ func (r *seedReader) parse(raw string) (u urlkey.URL, assumed bool, err error) {
 	return ParseSeed(raw)
 }
 
+// takes reports whether Inject makes a record of a line: its fields are well-formed, and its URL may be crawled. If not
+// it is counted. All that read seed lines ask here, so that they agree on which are good. record and score get what the
+// fields say.
+func (r *seedReader) takes(line *seedLine, record *storage.Record, score *float64) bool {
+	if err := seedFields(line.fields, record, score); err != nil {
+		r.malformed(line, line.text, err)
+		return false
+	}
+	return r.admits(line)
+}
+
 // admits normalizes the URL of a line and reports whether it may be crawled. If not it is counted.
 func (r *seedReader) admits(line *seedLine) bool {
 	r.lines++
 	u, err := r.run.p.env.Normalizers.Normalize(line.url)
 	if err != nil {
-		r.refused(line.raw, err.Error(), "")
+		r.refused(line, err.Error(), "")
 		return false
 	}
 	line.url = u
 	a := r.run.p.env.Admission
 	if v := a.Verdict(u, admission.Facts{Seed: true}); !v.OK() {
 		v = a.Explain(u, admission.Facts{Seed: true})
-		r.refused(line.raw, v.Reason, v.Rule)
+		r.refused(line, v.Reason, v.Rule)
 		return false
 	}
 	return true
@@ -364,24 +375,34 @@ func (r *seedReader) add() error {
 // place is that of the current line.
 func (r *seedReader) place() seedPlace { return seedPlace(r.block.block)<<32 | seedPlace(r.line) }
 
-func (r *seedReader) malformed(line string, err error) {
+// reasonCut is the reason of a line of which the list of refused lines has only the beginning.
+const reasonCut = admission.ReasonMalformed + ", cut"
+
+var errLineTooLong = fmt.Errorf("line longer than %d bytes", seedLineMax)
+
+// malformed notes a line that is no seed. quoted is what is wrong of it.
+func (r *seedReader) malformed(line *seedLine, quoted string, err error) {
+	r.broke(admission.ReasonMalformed, line.text, quoted, err)
+}
+
+func (r *seedReader) broke(reason, text, quoted string, err error) {
 	r.lines++
 	r.broken++
-	r.run.refused.add("malformed", line)
-	r.example(line, err.Error())
+	r.run.refused.add(reason, text)
+	r.example(quoted, err.Error())
 }
 
 // refused notes a line whose URL may not be crawled.
-func (r *seedReader) refused(line, reason, rule string) {
+func (r *seedReader) refused(line *seedLine, reason, rule string) {
 	r.filtered++
-	r.run.refused.add(reason, line)
+	r.run.refused.add(reason, line.text)
 	if rule != "" {
 		reason += " (" + rule + ")"
 	}
 	if more := refusals[reason]; more != "" {
 		reason += ": " + more
 	}
-	r.example(line, "refused: "+reason)
+	r.example(line.raw, "refused: "+reason)
 }
 
 // refusals say more of the reasons that are words.
