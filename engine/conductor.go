@@ -448,12 +448,9 @@ func (c *conductor) settleWhole() error {
 	w := c.w
 	c.enters(phaseSettling)
 	c.show(c.progress(phaseSettling))
-	for _, tidy := range []func(context.Context) (DeleteReport, error){w.markOrphans, w.purgeRecords} {
-		r, err := tidy(c.abort)
-		c.indexed.Add(-int64(r.Documents))
-		if err != nil && !errors.Is(err, ErrNotSent) { // sendLast warns of that
-			return err
-		}
+	_, err := w.tidy(c.abort, func(r DeleteReport) { c.indexed.Add(-int64(r.Documents)) })
+	if err != nil && !errors.Is(err, ErrNotSent) { // sendLast warns of that
+		return err
 	}
 	if w.o.LinkRank != "" {
 		if _, err := w.linkRank(c.abort, rankOf(w.o.LinkRank)); err != nil {

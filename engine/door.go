@@ -176,12 +176,6 @@ func (e *Engine) UpdateDB(ctx context.Context, segment uint32) (UpdateReport, er
 	}
 	defer leave()
 	r, _, err := e.w.updateDB(ctx, segment)
-	if err != nil || len(e.w.o.purged()) == 0 || !e.running.TryLock() { // the next call, or a crawl, does it
-		return r, err
-	}
-	defer e.running.Unlock()
-	purged, err := e.w.purgeRecords(ctx)
-	r.Purged = purged.Records
 	return r, err
 }
 
@@ -196,11 +190,11 @@ func (e *Engine) InvertLinks(ctx context.Context, segment uint32) (InvertReport,
 	}
 	defer leave()
 	r, err := e.w.invertLinks(ctx, segment)
-	if err != nil || !e.w.o.marksOrphans() || !e.running.TryLock() { // the next call, or a crawl, does it
+	if err != nil || !e.w.o.tidies() || !e.running.TryLock() { // the next call, or a crawl, does it
 		return r, err
 	}
 	defer e.running.Unlock()
-	_, err = e.w.markOrphans(ctx)
+	r.Purged, err = e.w.tidy(ctx, func(DeleteReport) {})
 	return r, err
 }
 

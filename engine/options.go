@@ -129,8 +129,8 @@ type Options struct {
 	// db.update.additions.allowed). What the scope refuses is still kept for later.
 	NoAdditions bool
 	// PurgeGone removes the records of pages that are gone from every range, and PurgeOrphans those of orphans (Nutch:
-	// db.update.purge.404 and db.update.purge.orphans): UpdateDB at its end, and a crawl when it settles. A page that
-	// links to such a URL, and is fetched later, makes it new again.
+	// db.update.purge.404 and db.update.purge.orphans): InvertLinks at its end, once all segments that were fetched are
+	// linked, and a crawl when it settles. A page that links to such a URL, and is fetched later, makes it new again.
 	PurgeGone, PurgeOrphans bool
 	// GoneUnlinked and OrphanUnlinked are the times after which a page that no page links to any more is db_gone, and
 	// db_orphan; 0: never (Nutch: scoring.orphan.mark.gone.after, 30 days, and scoring.orphan.mark.orphan.after, 40
@@ -355,6 +355,9 @@ func (o *Options) purged() (list []storage.Status) {
 
 // marksOrphans reports whether pages without links change their status.
 func (o *Options) marksOrphans() bool { return o.GoneUnlinked > 0 || o.OrphanUnlinked > 0 }
+
+// tidies reports whether records are marked or removed unasked.
+func (o *Options) tidies() bool { return o.marksOrphans() || len(o.purged()) > 0 }
 
 // frontierCrawlDelay is where the frontier caps a Crawl-delay; 0: at its default, 5 minutes.
 func (o *Options) frontierCrawlDelay() time.Duration {

@@ -120,8 +120,7 @@ func (w *work) deleteTargets(ctx context.Context, targets []string, calm calmFun
 	stale := w.sorter(foldLast) // pages whose documents depended on what is deleted
 	defer stale.Close()
 	note := func(key []byte) error { return stale.Add(key, nil) }
-	deleted, err := w.deleteNow(ctx, phases.DeleteOptions{Targets: named, Relinked: note}, open,
-		storage.SegmentLinked)
+	deleted, err := w.deleteNow(ctx, phases.DeleteOptions{Targets: named, Relinked: note}, open)
 	over()
 	if calm != nil && errors.Is(err, ErrWrongState) { // it has begun to end
 		err = errNotCalm
@@ -193,10 +192,7 @@ func notLinked(s storage.Segment) error {
 
 // requireLinked refuses to delete while the outcomes of a segment are not in every range: they would come back. The
 // open segment of a crawl that is calm has none of them; 0: there is none.
-func (w *work) requireLinked(open uint32) error { return w.requireReached(open, storage.SegmentLinked) }
-
-// requireReached is requireLinked with the state that segments must have reached.
-func (w *work) requireReached(open uint32, least storage.SegmentState) error {
+func (w *work) requireLinked(open uint32) error {
 	list, err := w.store.SegmentList()
 	if err != nil {
 		return err
@@ -209,24 +205,22 @@ func (w *work) requireReached(open uint32, least storage.SegmentState) error {
 		if err != nil {
 			return err
 		}
-		if !waits && s.State < least {
+		if !waits && s.State < storage.SegmentLinked {
 			return notLinked(s)
 		}
 	}
 	return nil
 }
 
-// deleteNow deletes in one ingestion. open is the open segment of a calm crawl, 0 without one; the others must have
-// reached a state.
-func (w *work) deleteNow(
-	ctx context.Context, o phases.DeleteOptions, open uint32, least storage.SegmentState,
-) (phases.Deleted, error) {
+// deleteNow deletes in one ingestion. open is the open segment of a calm crawl, 0 without one; the others must be
+// linked.
+func (w *work) deleteNow(ctx context.Context, o phases.DeleteOptions, open uint32) (phases.Deleted, error) {
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()
 	w.indexMu.Lock()
 	defer w.indexMu.Unlock()
 	// Only now: while the lock is held, no segment becomes updated that is not yet.
-	if err := w.requireReached(open, least); err != nil {
+	if err := w.requireLinked(open); err != nil {
 		return phases.Deleted{}, err
 	}
 	deleted, err := w.phases.Delete(ctx, o)

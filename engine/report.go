@@ -185,11 +185,9 @@ type UpdateReport struct {
 	Filtered map[string]uint64 `json:"filtered,omitempty"` // links that were refused for good, by reason
 	// Withheld counts URLs that the scope or a live filter refuses for now, Readmitted those that were withheld
 	// before and are permitted now; these are among New.
-	Withheld   uint64 `json:"withheld,omitempty"`
-	Readmitted uint64 `json:"readmitted,omitempty"`
-	// Purged counts the records that Options.PurgeGone and PurgeOrphans removed.
-	Purged uint64   `json:"purged,omitempty"`
-	Took   Duration `json:"seconds"`
+	Withheld   uint64   `json:"withheld,omitempty"`
+	Readmitted uint64   `json:"readmitted,omitempty"`
+	Took       Duration `json:"seconds"`
 }
 
 func updateReport(number uint32, u phases.Updated) UpdateReport {
@@ -204,26 +202,27 @@ func (r UpdateReport) String() string {
 	for _, n := range r.Filtered {
 		filtered += n
 	}
-	s := fmt.Sprintf("updatedb: segment %d, %d outcomes, %d new URLs, %d known ones linked, %d links filtered "+
+	return fmt.Sprintf("updatedb: segment %d, %d outcomes, %d new URLs, %d known ones linked, %d links filtered "+
 		"in %.2fs",
 		r.Segment, r.Outcomes, r.New, r.Linked, filtered, r.Took.Seconds())
-	if r.Purged > 0 {
-		s += fmt.Sprintf("; %d records purged", r.Purged)
-	}
-	return s
 }
 
 // InvertReport counts what invertlinks wrote.
 type InvertReport struct {
 	Segment uint32   `json:"segment"`
-	Targets uint64   `json:"targets"` // URLs that pages of the segment link to
-	Inlinks uint64   `json:"inlinks"` // distinct links
+	Targets uint64   `json:"targets"`          // URLs that pages of the segment link to
+	Inlinks uint64   `json:"inlinks"`          // distinct links
+	Purged  uint64   `json:"purged,omitempty"` // records that Options.PurgeGone and PurgeOrphans removed
 	Took    Duration `json:"seconds"`
 }
 
 func (r InvertReport) String() string {
-	return fmt.Sprintf("invertlinks: segment %d, %d inlinks of %d targets in %.2fs",
+	s := fmt.Sprintf("invertlinks: segment %d, %d inlinks of %d targets in %.2fs",
 		r.Segment, r.Inlinks, r.Targets, r.Took.Seconds())
+	if r.Purged > 0 {
+		s += fmt.Sprintf("; %d records purged", r.Purged)
+	}
+	return s
 }
 
 // DedupReport counts what dedup decided.

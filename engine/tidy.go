@@ -69,7 +69,7 @@ func (w *work) filter(ctx context.Context) (r FilterReport, err error) {
 		return err
 	}
 	what := phases.Unwanted{Accept: w.accept}
-	err = w.removeUnwanted(ctx, what, storage.SegmentLinked, rename, &r.DeleteReport)
+	err = w.removeUnwanted(ctx, what, rename, &r.DeleteReport)
 	if err != nil && !errors.Is(err, ErrNotSent) {
 		return r, fmt.Errorf("filter: %w", err)
 	}
@@ -79,10 +79,9 @@ func (w *work) filter(ctx context.Context) (r FilterReport, err error) {
 }
 
 // removeUnwanted deletes unwanted URLs, some at a time, after a call of before (nil: none) with each part. All segments
-// must have reached a state.
+// must be linked.
 func (w *work) removeUnwanted(
-	ctx context.Context, what phases.Unwanted, least storage.SegmentState, before func(*phases.Keys) error,
-	r *DeleteReport,
+	ctx context.Context, what phases.Unwanted, before func(*phases.Keys) error, r *DeleteReport,
 ) error {
 	stale := w.sorter(foldLast)
 	defer stale.Close()
@@ -100,7 +99,7 @@ func (w *work) removeUnwanted(
 			break
 		}
 		some = true
-		deleted, err := w.deleteNow(ctx, phases.DeleteOptions{Keys: keys, Relinked: note}, 0, least)
+		deleted, err := w.deleteNow(ctx, phases.DeleteOptions{Keys: keys, Relinked: note}, 0)
 		r.add(deleted)
 		if err != nil {
 			return err
@@ -134,15 +133,28 @@ func (w *work) accept(key []byte) ([]byte, bool) {
 	return []byte(u.Key()), true
 }
 
+// tidy marks orphans, then purges records, as the options say. done gets what each of the two did. An error of index
+// writers does not keep the second from its work.
+func (w *work) tidy(ctx context.Context, done func(DeleteReport)) (purged uint64, err error) {
+	marked, notSent := w.markOrphans(ctx)
+	done(marked)
+	if notSent != nil && !errors.Is(notSent, ErrNotSent) {
+		return 0, notSent
+	}
+	r, err := w.purgeRecords(ctx)
+	done(r)
+	return r.Records, errors.Join(notSent, err)
+}
+
 // purgeRecords removes the records that Options.PurgeGone and PurgeOrphans name from every range. While some segment is
-// fetched and not updated it does nothing: the outcomes would come back.
+// fetched and not linked it does nothing: the outcomes would come back, and in linkdb the links to what was removed.
 func (w *work) purgeRecords(ctx context.Context) (r DeleteReport, err error) {
 	start := w.now()
 	what := phases.Unwanted{Statuses: w.o.purged()}
 	if len(what.Statuses) == 0 {
 		return r, nil
 	}
-	err = w.removeUnwanted(ctx, what, storage.SegmentUpdated, nil, &r)
+	err = w.removeUnwanted(ctx, what, nil, &r)
 	if errors.Is(err, ErrWrongState) {
 		err = nil
 	}

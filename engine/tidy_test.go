@@ -4,6 +4,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"strings"
@@ -281,6 +282,36 @@ func TestPurgeGone(t *testing.T) {
 		r.n.wantRequests(t, map[string]int{"a.test/missing": 1, "a.test/docs/1": 0})
 		if got := r.known("a.test/missing"); got[0] {
 			t.Error("it is known for longer than until its fetch")
+		}
+	})
+}
+
+// TestPurgeGoneLinks: linkdb keeps no link to what is purged, in batches as in a crawl: also none of a page that was
+// fetched in one segment with it.
+func TestPurgeGoneLinks(t *testing.T) {
+	removalWays(t, func(t *testing.T, fill func(*engine.Engine, engine.InjectOptions)) {
+		n := newNames(t, map[string]string{
+			"a.test/":  `<p>home <a href="/gone">gone</a> <a href="/p">p</a>`,
+			"a.test/p": `<p>p <a href="/gone">gone</a>`,
+		})
+		o := n.options(dataDir(t))
+		o.PurgeGone = true
+		e := open(t, o)
+		defer mustClose(t, e)
+		fill(e, n.seeds("a.test/"))
+		verify(t, e)
+		if _, err := e.Inspect().Record(n.spell("HOST:a.test/gone")); !errors.Is(err, engine.ErrNotFound) {
+			t.Errorf("what is gone is known: %v", err)
+		}
+		var got []string
+		for l, err := range e.Inspect().Links(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, l.From+" "+l.To)
+		}
+		if want := []string{n.spell("HOST:a.test/ HOST:a.test/p")}; !slices.Equal(got, want) {
+			t.Errorf("links: %v, want %v", got, want)
 		}
 	})
 }

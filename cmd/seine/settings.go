@@ -103,8 +103,8 @@ var settingGroups = []settingGroup{
 			help: "only seeds become new URLs; links, redirects and sitemaps do not (Nutch: " +
 				"db.update.additions.allowed=false)",
 			into: func(o *engine.Options) any { return &o.NoAdditions }},
-		{name: "purge-gone", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB,
-			help: "remove the records of pages that are gone, when updatedb or the crawl ends (Nutch: " +
+		{name: "purge-gone", kind: aSwitch, def: "false", used: inCrawl | inInvertlinks,
+			help: "remove the records of pages that are gone, when invertlinks or the crawl ends (Nutch: " +
 				"db.update.purge.404); a page that is fetched later and links to one makes it known again",
 			into: func(o *engine.Options) any { return &o.PurgeGone }},
 		{name: "gone-unlinked", kind: aDuration, def: "0", used: inCrawl | inInvertlinks,
@@ -114,7 +114,7 @@ var settingGroups = []settingGroup{
 		{name: "orphan-unlinked", kind: aDuration, def: "0", used: inCrawl | inInvertlinks,
 			help: "time after which it is db_orphan; 0: never (Nutch: scoring.orphan.mark.orphan.after)",
 			into: func(o *engine.Options) any { return &o.OrphanUnlinked }},
-		{name: "purge-orphans", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB,
+		{name: "purge-orphans", kind: aSwitch, def: "false", used: inCrawl | inInvertlinks,
 			help: "remove the records that are db_orphan, as purge-gone does those of gone pages (Nutch: " +
 				"db.update.purge.orphans)",
 			into: func(o *engine.Options) any { return &o.PurgeOrphans }},

@@ -58,7 +58,8 @@
 //     have pages fetched that crawldb does not know. Nutch drops the page. Links add nothing, as in Nutch.
 //   - A page is an orphan when linkdb has no link to it any more, and time has passed since. Nutch takes the time since
 //     a fetch last brought a link to it, and has no linkdb to ask: pages of sites that are rarely fetched are lost.
-//   - Records that are gone, or orphans, are removed after an update; Nutch leaves them out of the next one.
+//   - Records that are gone, or orphans, are removed after invertlinks, with the links to them; Nutch leaves them out
+//     of the next update, and linkdb keeps the links.
 //   - All links of a segment count in a score. Nutch counts 10,000, and those are the worst.
 //   - The next fetch is at most the longest interval away, whatever the interval of the record was.
 //
