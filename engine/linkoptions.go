@@ -24,7 +24,8 @@ type LinkRankOptions struct {
 	// IgnoreInternal leaves out links within a host (Nutch: link.ignore.internal.host).
 	IgnoreInternal bool
 	// Trusted names the pages at which walks begin, as targets of Recrawl do: URLs, prefixes or hosts. FromSeeds begins
-	// them at the seeds. Without either, and where crawldb has no such page, they begin anywhere.
+	// them at the seeds. Without either they begin anywhere. A target that names no page of crawldb is an error, and so
+	// is FromSeeds where it has no seed.
 	Trusted   []string
 	FromSeeds bool
 	// Tolerance ends the passes when all ranks, which add up to 1, change by less in sum; 0 means a millionth. Passes

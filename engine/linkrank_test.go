@@ -4,6 +4,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -202,6 +203,24 @@ func TestLinkRankFirst(t *testing.T) {
 		if _, err := e.Linkdb().Rank(ctx, o); err == nil {
 			t.Errorf("%+v is no error", o)
 		}
+	}
+	ranked := scores(t, e)
+	for _, unknown := range []string{"b.test", n.spell("HOST:a.test/bes"), n.spell("HOST:a.test/z*")} {
+		o := engine.LinkRankOptions{Trusted: []string{n.spell("HOST:a.test/best"), unknown}}
+		_, err := e.Linkdb().Rank(ctx, o)
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("target %q names no page", unknown)) {
+			t.Errorf("trusted %s: %v", unknown, err)
+		}
+	}
+	if !maps.Equal(scores(t, e), ranked) {
+		t.Error("scores changed in spite of the errors")
+	}
+	if _, err := e.Delete(ctx, n.spell("HOST:a.test/"), n.spell("HOST:a.test/other")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := e.Linkdb().Rank(ctx, engine.LinkRankOptions{FromSeeds: true})
+	if err == nil || !strings.Contains(err.Error(), "no page that crawldb knows is one") {
+		t.Errorf("without a seed: %v", err)
 	}
 }
 

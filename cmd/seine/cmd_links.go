@@ -43,9 +43,10 @@ func linkrankCommand(c *console) *cobra.Command {
 		Short: "rank pages by the links to them, and make the ranks their scores",
 		Long: "Computes PageRank over linkdb and makes it the score of each page; 1 is the mean. The best are\n" +
 			"fetched first from then on, and rank higher in searches after seine index. TARGETs are pages that are\n" +
-			"trusted: ranks then say how near a page is to them. With --by inlink-domains a page's score is the\n" +
-			"number of other registered domains that link to it. The setting linkrank has a crawl do it at its end.\n" +
-			"Beside scoring=depth, which writes scores too, it is refused but for --dry-run.\n" +
+			"trusted: ranks then say how near a page is to them. Each must name a page that crawldb has. With\n" +
+			"--by inlink-domains a page's score is the number of other registered domains that link to it. The\n" +
+			"setting linkrank has a crawl do it at its end. Beside scoring=depth, which writes scores too, it is\n" +
+			"refused but for --dry-run.\n" +
 			targetsHelp,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, targets []string) error {

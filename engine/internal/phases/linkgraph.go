@@ -32,8 +32,8 @@ type LinkRankOptions struct {
 	// begin.
 	OtherHosts     float64
 	IgnoreInternal bool // links within a host do not count
-	// Walks begin at the pages that Trusted names, else with FromSeeds at the seeds, else anywhere. If there is no
-	// such page, they begin anywhere.
+	// Walks begin at the pages that Trusted names, else with FromSeeds at the seeds, else anywhere. A target that names
+	// no page is an error, and so are no seeds: the ranks would be others than those that are wanted.
 	Trusted   Targets
 	FromSeeds bool
 	Tolerance float64 // of the sum of all changes in a pass; ranks add up to 1
@@ -274,10 +274,22 @@ func (b *graphing) census(ctx context.Context) (err error) {
 		}
 	}
 	b.graph.nodes = walk.number + 1
+	if err := walk.sc.Err(); err != nil {
+		return err
+	}
 	if b.graph.starts == 0 {
 		b.graph.start, b.graph.starts = nil, b.graph.nodes
+		return b.beginsAnywhere()
 	}
-	return walk.sc.Err()
+	return nil
+}
+
+// beginsAnywhere returns an error if walks were to begin at some pages, of which there is none.
+func (b *graphing) beginsAnywhere() error {
+	if b.o.FromSeeds && len(b.o.Trusted) == 0 && b.graph.nodes > 0 {
+		return errors.New("walks are to begin at seeds, and no page that crawldb knows is one")
+	}
+	return nil
 }
 
 // begins reports whether a walk may begin at a page, apart from walks that begin anywhere.

@@ -52,6 +52,11 @@ func (p *Phases) LinkRank(ctx context.Context, o LinkRankOptions) (result LinkRa
 func (p *Phases) linkRank(ctx context.Context, o *LinkRankOptions, result *LinkRanked) (err error) {
 	snapshot := p.env.Store.Snapshot()
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	if name, err := o.Trusted.unknown(snapshot); err != nil {
+		return err
+	} else if name != "" {
+		return fmt.Errorf("target %q names no page that crawldb knows", name)
+	}
 	onDisk := false
 	g, err := p.newGraph(ctx, snapshot, o, func(nodes int) int {
 		onDisk = rankBytes*int64(nodes) > o.Memory

@@ -4,6 +4,7 @@ package phases
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ type Targets []urlTarget
 
 // urlTarget is one of them.
 type urlTarget struct {
+	name   string // as it was given
 	prefix string // of keys; the whole key if exact
 	scheme string // that ends the keys; "": any
 	exact  bool
@@ -34,6 +36,7 @@ func (p *Phases) Targets(names []string) (Targets, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", name, err)
 		}
+		t.name = name
 		all = append(all, t)
 	}
 	if len(all) == 0 {
@@ -81,6 +84,20 @@ func (all Targets) Has(key []byte) bool {
 	}
 	return false
 }
+
+// unknown returns the first target that no record of crawldb matches, by its name; "": each has one.
+func (all Targets) unknown(rd storage.Reader) (name string, err error) {
+	for _, t := range all {
+		err := Targets{t}.scan(rd, storage.Crawldb(), wholeKey, func(_, _, _ []byte) error { return errFound })
+		if !errors.Is(err, errFound) {
+			return t.name, err
+		}
+	}
+	return "", nil
+}
+
+// errFound ends a scan that looks for one key.
+var errFound = errors.New("found")
 
 // span is a part of a range that is scanned.
 type span struct {
