@@ -123,6 +123,9 @@ func (w *work) spentOfDomain(h urlkey.HostKey) []spentBudget {
 }
 
 func (w *work) generate(ctx context.Context, o GenerateOptions) (GenerateReport, error) {
+	if err := o.validate(); err != nil {
+		return GenerateReport{}, fmt.Errorf("generating: %w", err)
+	}
 	start := w.now()
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()

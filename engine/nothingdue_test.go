@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,6 +17,30 @@ import (
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
+
+// TestGenerateRefuses: bounds that mean nothing are errors that name them, before anything is read.
+func TestGenerateRefuses(t *testing.T) {
+	n := newNames(t, map[string]string{"a.test/": "<p>a"})
+	e := open(t, n.options(dataDir(t)))
+	defer mustClose(t, e)
+	if _, err := e.Inject(t.Context(), n.seeds("a.test/")); err != nil {
+		t.Fatal(err)
+	}
+	for want, o := range map[string]engine.GenerateOptions{
+		"Top -1": {Top: -1}, "MaxPerHost -1": {MaxPerHost: -1}, "MaxPerDomain -2": {MaxPerDomain: -2},
+		"MaxPerAddress -1": {MaxPerAddress: -1}, "Lists -1": {Lists: -1}, "AddDays -1": {AddDays: -1},
+		"MaxInterval -1": {MaxInterval: -1}, "MinScore NaN": {MinScore: math.NaN()}, "Status 200": {Status: 200},
+	} {
+		_, err := e.Generate(t.Context(), o)
+		if err == nil || errors.Is(err, engine.ErrNothingDue) || !strings.Contains(err.Error(), want+": want") {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	g, err := e.Generate(t.Context(), engine.GenerateOptions{MinScore: math.Inf(-1)})
+	if err != nil || g.Selected != 1 {
+		t.Errorf("%+v, %v", g, err)
+	}
+}
 
 // TestBudgetNamed: a crawl that ends because of a budget or of max-depth says so, and so does a Generate that finds
 // nothing because of one.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"time"
 
@@ -65,7 +66,8 @@ func (o *InjectOptions) open() (sources []phases.SeedFile, closeAll func(), err 
 	return sources, closeAll, nil
 }
 
-// GenerateOptions bound fetchlists. The zero value makes one, of the million best URLs that are due.
+// GenerateOptions bound fetchlists. The zero value makes one, of the million best URLs that are due. Negative bounds
+// are refused.
 type GenerateOptions struct {
 	Top          int // URLs of a fetchlist; 0 means a million
 	MaxPerHost   int // URLs of one host in a fetchlist; 0 means no bound
@@ -82,6 +84,29 @@ type GenerateOptions struct {
 	MaxInterval  time.Duration  // leave out URLs with a longer interval (Nutch: generate.min.interval); 0: none
 	Status       storage.Status // choose only URLs of this status (Nutch: generate.restrict.status); 0: of any
 	DryRun       bool           // report what would be chosen, and write nothing
+}
+
+// validate returns an error for what means nothing, and names it.
+func (o *GenerateOptions) validate() error {
+	for _, bound := range []struct {
+		name  string
+		value int64
+	}{
+		{"Top", int64(o.Top)}, {"MaxPerHost", int64(o.MaxPerHost)}, {"MaxPerDomain", int64(o.MaxPerDomain)},
+		{"MaxPerAddress", int64(o.MaxPerAddress)}, {"Lists", int64(o.Lists)}, {"AddDays", int64(o.AddDays)},
+		{"MaxInterval", int64(o.MaxInterval)},
+	} {
+		if bound.value < 0 {
+			return fmt.Errorf("%s %d: want 0 or more", bound.name, bound.value)
+		}
+	}
+	if math.IsNaN(o.MinScore) {
+		return fmt.Errorf("MinScore %v: want a number", o.MinScore)
+	}
+	if int(o.Status) >= storage.StatusCount {
+		return fmt.Errorf("Status %d: want one of package storage, or 0", o.Status)
+	}
+	return nil
 }
 
 // FetchOptions say what to fetch. Segment is required.

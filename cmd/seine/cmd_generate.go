@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -37,15 +38,15 @@ func generateCommand(c *console) *cobra.Command {
 			if o.Lists > listsMax {
 				return &usageError{fmt.Errorf("--segments %d: want 1 to %d", o.Lists, listsMax)}
 			}
-			if status != "" {
-				if !strings.HasPrefix(status, "db_") {
-					status = "db_" + status
-				}
-				if o.Status, err = storage.ParseStatus(status); err != nil {
-					return &usageError{fmt.Errorf("--status: %w", err)}
+			if math.IsNaN(o.MinScore) {
+				return &usageError{fmt.Errorf("--min-score %v: want a number", o.MinScore)}
+			}
+			if cmd.Flags().Changed("status") {
+				if o.Status, err = storage.ParseStatus("db_" + strings.TrimPrefix(status, "db_")); err != nil {
+					return &usageError{fmt.Errorf("--status %q: %w", status, err)}
 				}
 			}
-			if interval != "" {
+			if cmd.Flags().Changed("longest-interval") {
 				o.MaxInterval, err = time.ParseDuration(interval)
 				if err != nil || o.MaxInterval <= 0 {
 					return &usageError{fmt.Errorf("--longest-interval %q: want a duration such as 24h", interval)}
