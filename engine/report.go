@@ -124,17 +124,21 @@ type GenerateReport struct {
 	More     bool     `json:"more,omitempty"`
 	Segments []uint32 `json:"segments,omitempty"` // all of them
 	// Held counts URLs that are due, were looked at and are left out, by reason: "top", "max_per_host",
-	// "max_per_domain", "max_per_address", "min_score", "max_interval", "status", "in_fetchlist" (of a segment that
-	// is not finished), or the reason of a filter or the scope; and "budget", which counts hosts that have used up
-	// theirs.
+	// "max_per_domain", "max_per_address", "min_score", "interval", "status", "in_fetchlist" (of a segment that
+	// is not finished), "budget" (more than that of a host or domain still allows), or the reason of a filter or the
+	// scope.
 	Held map[string]uint64 `json:"held,omitempty"`
-	Took Duration          `json:"seconds"`
+	// Unread counts hosts with more URLs that are due, which were not read and so are in no other count: "budget" (of
+	// the host or its domain, which is used up), "scope", "blocked", "depth" (these URLs are deeper than the crawl
+	// goes).
+	Unread map[string]uint64 `json:"unread_hosts,omitempty"`
+	Took   Duration          `json:"seconds"`
 }
 
 func generateReport(g phases.Generated) GenerateReport {
 	return GenerateReport{
 		Segment: g.Segment, Selected: g.Selected, Hosts: g.Hosts, Due: g.Due, More: g.More, Segments: g.Segments,
-		Held: g.Held,
+		Held: g.Held, Unread: g.Unread,
 	}
 }
 
@@ -152,13 +156,19 @@ func (r GenerateReport) String() string {
 	}
 	s := fmt.Sprintf("generate: %s, %d of %s due URLs on %d hosts in %.2fs",
 		where, r.Selected, due, r.Hosts, r.Took.Seconds())
-	for i, reason := range slices.Sorted(maps.Keys(r.Held)) {
-		if s += ", "; i == 0 {
-			s = strings.TrimSuffix(s, ", ") + "; held back: "
-		}
-		s += fmt.Sprintf("%d by %s", r.Held[reason], reason)
+	return s + byReason("; held back: ", r.Held) + byReason("; hosts with more that was not read: ", r.Unread)
+}
+
+// byReason lists counts, "" if there are none.
+func byReason(title string, counts map[string]uint64) string {
+	var list []string
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		list = append(list, fmt.Sprintf("%d by %s", counts[reason], reason))
 	}
-	return s
+	if len(list) == 0 {
+		return ""
+	}
+	return title + strings.Join(list, ", ")
 }
 
 // SealReport says what a sealed segment holds.

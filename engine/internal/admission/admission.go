@@ -284,6 +284,14 @@ func (a *Admission) HasHost(h urlkey.HostKey) bool {
 	return a.scopes.hasHost(h) && !a.blocks.has(h)
 }
 
+// HostReason is why HasHost is false of a host.
+func (a *Admission) HostReason(h urlkey.HostKey) string {
+	if a.blocks.has(h) {
+		return ReasonBlocked
+	}
+	return ReasonScope
+}
+
 // Refresh puts new rules of the live filters in force, and reports whether there are any or whether hosts were blocked
 // or unblocked since the last call. After new rules every withheld link is pending. A filter that cannot be read is
 // reported through Options.Warn and keeps its rules. One goroutine at a time may call it.

@@ -248,6 +248,7 @@ func (c *dueChoice) readKeys(s *dueStream) (keys []urlkey.Key, err error) {
 		}
 		c.read++
 		if !e.Again && int(e.Depth) > c.deepest { // and so are all others of the class
+			c.sel.deeper = true
 			c.seek = storage.AppendDueClass(c.seek[:n], int(e.Class)+1)
 			ok = sc.SeekGE(c.seek)
 			continue

@@ -27,6 +27,9 @@ type Generated struct {
 	Marked   uint64 // due, and left out because they wait in the fetchlist of an unfinished segment
 	// Held counts URLs that were read and left out, by reason: a constant Held… or what refuses them.
 	Held map[string]uint64
+	// Unread counts hosts of which some URLs that are due were not read, so that Held does not count them: by
+	// HeldBudget, which is used up, or by why admission refuses all of the host, or what is deeper than the crawl goes.
+	Unread map[string]uint64
 }
 
 // Generate chooses the due URLs with the best scores and writes them as the fetchlists of new
@@ -36,7 +39,8 @@ type Generated struct {
 //
 // Of equal scores, the first URL of each host comes before the second of any, so that hosts get their turns. Of each
 // host are taken the best, of these the best of each domain, of these the best of each address, of these those of
-// all. What the bounds of a fetchlist keep out goes to the next one.
+// all. What the bounds of a fetchlist keep out goes to the next one that has room for it. (Where both domains and
+// addresses are bounded, a URL may be left out for one that gives way to a third in the end: picker.deal.)
 //
 // Where one fetchlist takes all that is due, and no bound asks for more of a record than the due range says, URLs that
 // were fetched are chosen by day and their records are not read: 2 µs a URL where it was 15, in 10^6 known URLs of
@@ -90,6 +94,14 @@ func (g *generation) held(reason string, n int) {
 	}
 }
 
+// unread counts a host of which something is not read.
+func (g *generation) unread(reason string) {
+	if g.result.Unread == nil {
+		g.result.Unread = map[string]uint64{}
+	}
+	g.result.Unread[reason]++
+}
+
 // errNotAll ends a choice by day of which not all comes into the fetchlist.
 var errNotAll = errors.New("more is due than a fetchlist holds")
 
@@ -118,6 +130,9 @@ func (g *generation) chooseOnce(ctx context.Context) error {
 	g.best = picker{limit: g.o.Top * g.o.Lists, perAddress: g.o.MaxPerAddress * g.o.Lists, held: g.held}
 	g.best.reason = HeldTop
 	g.group = picker{limit: g.o.MaxPerDomain * g.o.Lists, held: g.held, reason: HeldDomain}
+	if o := &g.o; o.Lists > 1 && max(o.MaxPerHost, o.MaxPerDomain, o.MaxPerAddress) > 0 {
+		g.best.dealt, g.group.dealt = o, o
+	}
 	g.due = g.p.newDueReader(snap)
 	defer g.due.close()
 	g.due.wanted, g.due.refused = g.wanted, func(reason string) { g.held(reason, 1) }
@@ -136,7 +151,7 @@ func (g *generation) chooseOnce(ctx context.Context) error {
 			return errNotAll
 		}
 		return ctx.Err()
-	})
+	}, func(h urlkey.HostKey) { g.unread(g.p.env.Admission.HostReason(h)) })
 	g.endGroup()
 	if g.days == nil || g.best.full {
 		g.best.cut()
@@ -177,12 +192,15 @@ func (g *generation) chooseHost(
 	}
 	if left == 0 {
 		g.result.Marked += uint64(waiting)
-		g.held(HeldBudget, 1)
+		g.unread(HeldBudget)
 		return nil
 	}
-	limit := int(min(int64(g.best.limit), left))
-	if g.o.MaxPerHost > 0 {
-		limit = min(limit, g.o.MaxPerHost*g.o.Lists)
+	limit, reason := g.best.limit, HeldTop
+	if left < int64(limit) {
+		limit, reason = int(left), HeldBudget
+	}
+	if most := g.o.MaxPerHost * g.o.Lists; g.o.MaxPerHost > 0 && most <= limit {
+		limit, reason = most, HeldHost
 	}
 	taken := func(key []byte) bool {
 		has := marked.has(key)
@@ -207,7 +225,10 @@ func (g *generation) chooseHost(
 	}
 	g.result.Due += sel.Due
 	g.result.More = g.result.More || !sel.whole
-	g.held(HeldHost, int(sel.Due)-len(list))
+	g.held(reason, int(sel.Due)-len(list))
+	if sel.deeper {
+		g.unread(admission.ReasonDepth)
+	}
 	if g.left != math.MaxInt64 {
 		g.left -= int64(len(list))
 	}

@@ -38,7 +38,7 @@ const (
 	HeldInterval = "interval"
 	HeldStatus   = "status"
 	HeldMarked   = "in_fetchlist"
-	HeldBudget   = "budget" // URLs of hosts that have used up theirs are not read: this counts hosts
+	HeldBudget   = "budget" // those that a budget still allows are chosen, or there is none left: see Generated.Unread
 )
 
 // chosen is a URL that may come into a fetchlist.
@@ -64,6 +64,9 @@ type picker struct {
 	full              bool   // the first limit of the list are sorted; what comes after the last of them is not wanted
 	reason            string // of the limit
 	held              func(reason string, n int)
+	// dealt, if not nil, says how the list is dealt, by bounds of each fetchlist: what no fetchlist has room for is
+	// dropped, and makes room here for others.
+	dealt *GenerateOptions
 }
 
 // add gives it one.
@@ -81,13 +84,17 @@ func (p *picker) add(c chosen) {
 // comes later only adds to those before it.)
 func (p *picker) cut() {
 	slices.SortFunc(p.list, func(a, b chosen) int { return inTurn(&a, &b) })
-	if p.perAddress > 0 {
+	if p.perAddress > 0 && p.dealt == nil {
 		count, all := map[string]int{}, len(p.list)
 		p.list = slices.DeleteFunc(p.list, func(c chosen) bool {
 			count[c.address]++
 			return count[c.address] > p.perAddress
 		})
 		p.held(HeldAddress, all-len(p.list))
+	}
+	if p.dealt != nil && p.limit > 0 && len(p.list) >= p.limit {
+		p.list = slices.Concat(p.deal(*p.dealt, p.held)...)
+		slices.SortFunc(p.list, func(a, b chosen) int { return inTurn(&a, &b) })
 	}
 	if p.limit > 0 && len(p.list) >= p.limit {
 		p.held(p.reason, len(p.list)-p.limit)
@@ -98,6 +105,10 @@ func (p *picker) cut() {
 
 // deal shares out what was picked, best first, among fetchlists: each URL goes to the first one that has room for it,
 // and for its host, domain and address. Empty fetchlists at the end are left out.
+//
+// What finds no room among some URLs finds none among more of them: each that comes in pushes out one at most, from one
+// fetchlist to a later one, and hosts, domains and all are bounds within each other, or hosts, addresses and all. Only
+// with bounds of both domains and addresses may one that comes in by its address make room in another's domain.
 func (p *picker) deal(o GenerateOptions, held func(reason string, n int)) [][]chosen {
 	if o.Lists == 1 {
 		return [][]chosen{p.list}
@@ -108,6 +119,13 @@ func (p *picker) deal(o GenerateOptions, held func(reason string, n int)) [][]ch
 		name string
 	}
 	counts := map[group]int{}
+	// Where there is no room for a URL, there is none for later ones of its host: next is the first fetchlist that may
+	// have some, and why what keeps them out of one that is not full.
+	type room struct {
+		next int
+		why  string
+	}
+	rooms := map[urlkey.HostKey]room{}
 	lists := make([][]chosen, o.Lists)
 	for _, c := range p.list {
 		host := c.Key.HostKey()
@@ -115,18 +133,21 @@ func (p *picker) deal(o GenerateOptions, held func(reason string, n int)) [][]ch
 			kind byte
 			name string
 			most int
+			why  string
 		}{
-			{'h', string(host), o.MaxPerHost},
-			{'d', domainOf(host, o.MaxPerDomain), o.MaxPerDomain},
-			{'a', c.address, o.MaxPerAddress},
+			{'h', string(host), o.MaxPerHost, HeldHost},
+			{'d', domainOf(host, o.MaxPerDomain), o.MaxPerDomain, HeldDomain},
+			{'a', c.address, o.MaxPerAddress, HeldAddress},
 		}
-		placed := false
-		for i := 0; i < len(lists) && !placed; i++ {
+		placed, at := false, rooms[host]
+		for i := at.next; i < len(lists) && !placed; i++ {
 			placed = len(lists[i]) < o.Top
 			for _, g := range groups {
-				placed = placed && (g.most == 0 || counts[group{i, g.kind, g.name}] < g.most)
+				if placed && g.most > 0 && counts[group{i, g.kind, g.name}] >= g.most {
+					placed, at.why = false, g.why
+				}
 			}
-			if placed {
+			if at.next = i; placed {
 				lists[i] = append(lists[i], c)
 				for _, g := range groups {
 					if g.most > 0 {
@@ -136,8 +157,10 @@ func (p *picker) deal(o GenerateOptions, held func(reason string, n int)) [][]ch
 			}
 		}
 		if !placed {
-			held(HeldTop, 1)
+			at.next = len(lists)
+			held(cmp.Or(at.why, HeldTop), 1)
 		}
+		rooms[host] = at
 	}
 	return slices.DeleteFunc(lists, func(l []chosen) bool { return len(l) == 0 })
 }

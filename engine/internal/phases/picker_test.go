@@ -5,14 +5,15 @@ package phases
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -34,8 +35,9 @@ func TestGenerateSpreads(t *testing.T) {
 	}
 }
 
-// TestGenerateBounds: several fetchlists are dealt as a naive generator deals them, whatever the bounds: none is
-// exceeded, no URL is in two, and none that is left out is better than one that could have made room for it.
+// TestGenerateBounds: several fetchlists are dealt as a naive generator deals them, whatever the bounds: what one list
+// has no room for goes to the next one that has some. With bounds of both domains and addresses no bound is exceeded,
+// and no URL is in two lists. What is left out is counted by what keeps it out.
 func TestGenerateBounds(t *testing.T) {
 	checkFew(t, func(t *rapid.T) {
 		w := newWorld(t, admission.Options{})
@@ -80,28 +82,55 @@ func TestGenerateBounds(t *testing.T) {
 				all = append(all, chosen{Choice: Choice{Key: key, Score: r.Score}, address: addresses[key.HostKey()]})
 			}
 		}
-		want := naiveLists(all, o)
 		g, err := w.p.Generate(context.Background(), o)
 		if len(all) == 0 && err != nil {
 			return
 		}
-		if err != nil || len(g.Segments) != len(want) {
-			t.Fatalf("%+v %v, want %d lists", g, err, len(want))
+		if err != nil {
+			t.Fatal(err)
 		}
-		for i, number := range g.Segments {
-			slices.Sort(want[i])
-			var got []string
+		out := g.Held[HeldTop] + g.Held[HeldHost] + g.Held[HeldDomain] + g.Held[HeldAddress]
+		if g.Due != uint64(len(all)) || g.Selected+out != g.Due || o.MaxPerHost == 0 && g.Held[HeldHost] > 0 {
+			t.Errorf("%d URLs are due: %+v", len(all), g)
+		}
+		var lists [][]string
+		for _, number := range g.Segments {
+			var list []string
 			for _, u := range w.fetchlist(number) {
-				got = append(got, string(w.key(u)))
+				list = append(list, string(w.key(u)))
 			}
-			if !slices.Equal(got, want[i]) {
-				t.Fatalf("list %d: %s\nwant %s", i, strings.Join(got, "\n"), strings.Join(want[i], "\n"))
-			}
+			lists = append(lists, list)
+		}
+		if o.MaxPerDomain > 0 && o.MaxPerAddress > 0 {
+			withinBounds(t, lists, addresses, o)
+		} else if want := naiveLists(all, o); !slices.EqualFunc(lists, want, slices.Equal) {
+			t.Fatalf("lists %q\nwant %q", lists, want)
 		}
 	})
 }
 
-// naiveLists cuts the best of each host, domain and address, and deals what is left.
+// withinBounds checks that no list exceeds a bound, and no URL is in two.
+func withinBounds(t *rapid.T, lists [][]string, addresses map[urlkey.HostKey]string, o GenerateOptions) {
+	seen := map[string]bool{}
+	for _, list := range lists {
+		count := map[string]int{}
+		within := func(of string, most int) bool {
+			count[of]++
+			return most == 0 || count[of] <= most
+		}
+		for _, key := range list {
+			host := urlkey.Key(key).HostKey()
+			if !within("", o.Top) || !within("host "+string(host), o.MaxPerHost) || seen[key] ||
+				!within("domain "+host.DomainKey(), o.MaxPerDomain) ||
+				!within("address "+addresses[host], o.MaxPerAddress) {
+				t.Fatalf("%+v: %q", o, lists)
+			}
+			seen[key] = true
+		}
+	}
+}
+
+// naiveLists deals all that is due: each URL to the first list that has room for it.
 func naiveLists(all []chosen, o GenerateOptions) [][]string {
 	slices.SortFunc(all, func(a, b chosen) int { return inTurn(&a, &b) })
 	turns := map[string]uint32{}
@@ -111,20 +140,9 @@ func naiveLists(all []chosen, o GenerateOptions) [][]string {
 		turns[at]++
 	}
 	slices.SortFunc(all, func(a, b chosen) int { return inTurn(&a, &b) })
-	cut := func(most int, of func(c *chosen) string) {
-		count := map[string]int{}
-		all = slices.DeleteFunc(all, func(c chosen) bool {
-			count[of(&c)]++
-			return most > 0 && count[of(&c)] > most*o.Lists
-		})
-	}
 	host := func(c *chosen) string { return string(c.Key.HostKey()) }
 	domain := func(c *chosen) string { return c.Key.HostKey().DomainKey() }
 	address := func(c *chosen) string { return c.address }
-	cut(o.MaxPerHost, host)
-	cut(o.MaxPerDomain, domain)
-	cut(o.MaxPerAddress, address)
-	all = all[:min(len(all), o.Top*o.Lists)]
 	lists := make([][]string, o.Lists)
 	count := map[string]int{}
 	for i := range all {
@@ -143,5 +161,51 @@ func naiveLists(all []chosen, o GenerateOptions) [][]string {
 			}
 		}
 	}
+	for _, list := range lists {
+		slices.Sort(list)
+	}
 	return slices.DeleteFunc(lists, func(l []string) bool { return len(l) == 0 })
+}
+
+// TestGenerateHeld: what is left out is counted by what keeps it out, and hosts of which something was not read by why.
+func TestGenerateHeld(t *testing.T) {
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+	defer w.close()
+	var seeds []string
+	for i := range 60 {
+		seeds = append(seeds, fmt.Sprintf("https://h%d.example/%d", i%6, i))
+	}
+	w.inject(seeds...)
+	w.update(page{url: seeds[0], links: []string{"https://h0.example/linked", "https://other.example/"}})
+	far := []string{"https://h0.example/far", "https://h0.example/far2"}
+	w.update(page{url: "https://h0.example/linked", links: far})
+	type counts map[string]uint64
+	looks := func(o GenerateOptions, due uint64, held, unread counts) {
+		t.Helper()
+		o.DryRun = true
+		g, err := w.p.Generate(context.Background(), o)
+		if err != nil || g.Due != due || !maps.Equal(counts(g.Held), held) || !maps.Equal(counts(g.Unread), unread) {
+			t.Errorf("%+v: %+v, %v; want %d due, held %v, unread %v", o, g, err, due, held, unread)
+		}
+	}
+	looks(GenerateOptions{}, 62, nil, nil)
+	looks(GenerateOptions{Top: 6}, 62, counts{HeldTop: 56}, nil)
+	looks(GenerateOptions{Top: 6, MaxPerHost: 8}, 62, counts{HeldTop: 56}, nil)
+	looks(GenerateOptions{MaxPerHost: 8}, 62, counts{HeldHost: 3 + 5*2}, nil)
+	looks(GenerateOptions{Top: 40, Lists: 2, MaxPerHost: 4}, 62, counts{HeldHost: 3 + 5*2}, nil)
+	w.options.MaxDepth = 1
+	w.restart()
+	looks(GenerateOptions{}, 60, nil, counts{admission.ReasonDepth: 1})
+	w.options.MaxDepth, w.options.Scope = 0, policy.ScopeHost
+	w.restart()
+	looks(GenerateOptions{}, 61, nil, counts{admission.ReasonScope: 1})
+	w.adm.Block([]urlkey.HostKey{w.key(seeds[1]).HostKey(), w.key(seeds[2]).HostKey()})
+	looks(GenerateOptions{}, 41, nil, counts{admission.ReasonScope: 1, admission.ReasonBlocked: 2})
+	w.options.Host.URLs = 7
+	w.restart()
+	looks(GenerateOptions{}, 61, counts{HeldBudget: 6 + 5*3}, counts{admission.ReasonScope: 1})
+	if _, err := w.p.Generate(context.Background(), GenerateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	looks(GenerateOptions{}, 0, nil, counts{admission.ReasonScope: 1, HeldBudget: 6})
 }

@@ -99,7 +99,8 @@ type Selection struct {
 	Due     uint64 // URLs that are due and admitted, of those that were read
 	More    bool   // there may be more: not all that is due was read
 	NextDue int64  // the least fetch time of records that are not due yet, in ms, as far as was read; 0: none
-	whole   bool   // all that is due was read
+	whole   bool   // all that is due was read, but for what is too deep
+	deeper  bool   // URLs were passed that are too deep, without being counted
 }
 
 // DueHosts calls each with hosts that have a URL due at now (in ms) and of which some URL may be in scope, in key
@@ -108,13 +109,15 @@ type Selection struct {
 func (p *Phases) DueHosts(
 	ctx context.Context, rd storage.Reader, from urlkey.HostKey, now int64, limit int, each func(urlkey.HostKey) error,
 ) error {
-	return p.dueHosts(ctx, rd, from, now, limit, func(h urlkey.HostKey, _ *storage.HostCounts) error { return each(h) })
+	of := func(h urlkey.HostKey, _ *storage.HostCounts) error { return each(h) }
+	return p.dueHosts(ctx, rd, from, now, limit, of, func(urlkey.HostKey) {})
 }
 
-// dueHosts is DueHosts, and tells the counts of each host too; they are valid until each returns.
+// dueHosts is DueHosts, and tells the counts of each host too; they are valid until each returns. passed is called with
+// hosts that have something due, none of which may be crawled.
 func (p *Phases) dueHosts(
 	ctx context.Context, rd storage.Reader, from urlkey.HostKey, now int64, limit int,
-	each func(h urlkey.HostKey, counts *storage.HostCounts) error,
+	each func(h urlkey.HostKey, counts *storage.HostCounts) error, passed func(urlkey.HostKey),
 ) error {
 	sc := rd.Scan(storage.HostCountsRange(), []byte(from), nil)
 	defer sc.Close()
@@ -132,6 +135,7 @@ func (p *Phases) dueHosts(
 		}
 		h := urlkey.HostKey(sc.Key())
 		if !p.env.Admission.HasHost(h) {
+			passed(h)
 			continue
 		}
 		found++
