@@ -44,9 +44,14 @@ func generateCommand(c *console) *cobra.Command {
 			if math.IsNaN(o.MinScore) {
 				return &usageError{fmt.Errorf("--min-score %v: want a number", o.MinScore)}
 			}
-			if cmd.Flags().Changed("status") {
-				if o.Status, err = storage.ParseStatus("db_" + strings.TrimPrefix(status, "db_")); err != nil {
-					return &usageError{fmt.Errorf("--status %q: %w", status, err)}
+			if given := cmd.Flags().Changed("status"); given && status == "" {
+				return &usageError{fmt.Errorf("--status %q: want a status such as unfetched", status)}
+			} else if given {
+				if !strings.HasPrefix(status, "db_") {
+					status = "db_" + status
+				}
+				if o.Status, err = storage.ParseStatus(status); err != nil {
+					return &usageError{fmt.Errorf("--status: %w", err)}
 				}
 			}
 			if cmd.Flags().Changed("longest-interval") {
