@@ -54,7 +54,8 @@
 //   - A segment's state never goes back, and never changes without its data.
 //   - The sum of HostCounts equals crawldb: both change in the same ingestion. The phases that write
 //     them are responsible for this; Verify checks it.
-//   - After a failed sync or detected damage no further write is acknowledged (health.go).
+//   - After a failed sync or detected damage no further write is acknowledged (health.go). After a failed log what
+//     is on disk stays as a crash would leave it (freeze.go).
 //   - What Pebble would take for the end of a log, or for a new store, and is damage, Open refuses (damage.go). Verify
 //     reads every block. Salvage reads what is left.
 //   - Decoding accepts any bytes. It returns a value or an error, never panics, and never allocates

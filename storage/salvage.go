@@ -145,7 +145,7 @@ func withLostMarkers(fs vfs.FS, dir string, names []string) vfs.FS {
 	format, newest, manifest := false, uint64(0), ""
 	for _, name := range names {
 		format = format || strings.HasPrefix(name, markerPrefix+"format-version.")
-		number, ok := strings.CutPrefix(name, "MANIFEST-")
+		number, ok := strings.CutPrefix(name, manifestPrefix)
 		if n, err := strconv.ParseUint(number, 10, 64); ok && err == nil && n >= newest {
 			newest, manifest = n, name
 		}

@@ -38,6 +38,7 @@ type Store struct {
 	cache    *blockCache
 	lock     *pebble.Lock
 	health   *health
+	freeze   *freeze
 	readOnly bool
 	salvage  bool
 	fsCloser io.Closer
@@ -99,6 +100,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("opening the store in %s: %w", dir, openFault(err))
 	}
+	s.freeze.opened.Store(true)
 	s.reads = reads{s: s, r: s.db}
 	if err := s.admit(&o); err != nil {
 		return nil, err
@@ -113,7 +115,8 @@ func (s *Store) stackFS() {
 		fs = vfs.Default
 		fs, s.fsCloser = vfs.WithDiskHealthChecks(fs, slowDisk, nil, s.health.diskSlow)
 	}
-	s.fs = dirSyncBeforeMarker{fs}
+	s.freeze = &freeze{fatalf: s.health.Fatalf}
+	s.fs = freezing{dirSyncBeforeMarker{fs}, s.freeze}
 }
 
 // prepareDir makes sure that dir is a directory that this process may list.
@@ -276,12 +279,17 @@ func (s *Store) flush() {
 }
 
 // Close closes the store. Close its scanners and snapshots and end its ingestions first: those still
-// open are reported as an error. A second Close does nothing and returns nil.
+// open are reported as an error, and so is the failure that OnFatal has received. A second Close does nothing and
+// returns nil.
 func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	if err := s.release(); err != nil {
+	err := s.release()
+	if fatal := s.health.fatal.Load(); fatal != nil {
+		err = errors.Join(*fatal, err)
+	}
+	if err != nil {
 		return fmt.Errorf("closing the store in %s: %w", s.dir, err)
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 
 // The filesystem layers under Pebble, top to bottom:
 //
+//	freezing                 nothing more is changed on disk once the log failed; see freeze.go
 //	dirSyncBeforeMarker      works around an ordering bug of Pebble 2.1
 //	disk health checks       only on disk: reports slow writes
 //	base                     the disk, NewMemFS, or CrashableFS
