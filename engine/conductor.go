@@ -25,6 +25,7 @@ type conductor struct {
 	ctx     context.Context // of the crawl
 	stop    func()          // ends ctx
 	abort   context.Context // cuts phases short; ends with CrawlOptions.Abort
+	sending context.Context // of index writers; ends with abort and with Close
 	started time.Time
 	cpu     time.Duration // of the process, at the start
 	stages  stageTimes    // at the start
@@ -93,7 +94,7 @@ func (c *conductor) begin(ctx context.Context) (*fetching, error) {
 		return nil, err
 	}
 	c.toUpdate, c.toIndex = make(chan *segment.Writer, backlogMax), make(chan uint32, indexQueueMax)
-	c.sends.start(w, c.abort)
+	c.sends.start(w, c.sending)
 	c.merging.start(c.abort, w.mergeAll, f.pool.Fail)
 	if !w.o.NoIndex {
 		c.merging.begin() // with what the end of the crawl before left
@@ -448,8 +449,9 @@ func (c *conductor) settleWhole() error {
 	w := c.w
 	c.enters(phaseSettling)
 	c.show(c.progress(phaseSettling))
-	_, err := w.tidy(c.abort, func(r DeleteReport) { c.indexed.Add(-int64(r.Documents)) })
-	if err != nil && !errors.Is(err, ErrNotSent) { // sendLast warns of that
+	marked, purged, err := w.tidy(c.abort)
+	c.indexed.Add(-int64(marked.Documents) - int64(purged.Documents))
+	if err != nil {
 		return err
 	}
 	if w.o.LinkRank != "" {
@@ -474,8 +476,8 @@ func (c *conductor) settleWhole() error {
 	return c.sendLast()
 }
 
-// sendLast brings index writers up to date at the end of a crawl. What they do not take is a warning: the crawl itself
-// is done, and the next run sends the rest.
+// sendLast brings index writers up to date at the end of a crawl. What they do not take, or not before Close, is a
+// warning: the crawl itself is done, and the next run sends the rest.
 func (c *conductor) sendLast() error {
 	if c.w.o.NoIndex {
 		return nil
@@ -485,7 +487,7 @@ func (c *conductor) sendLast() error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		reports, err = c.w.sendAll(c.abort, nil, sendOptions{begins: c.sends.begins})
+		reports, err = c.w.sendAll(c.sending, nil, sendOptions{begins: c.sends.begins, longest: sendLongest})
 	}()
 	c.showUntil(done)
 	c.sends.begins("", time.Time{})

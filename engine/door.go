@@ -116,6 +116,9 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	defer e.w.setCrawling(false)
 	c := newConductor(e.w, o)
 	c.ctx, c.stop = ctx, cancel
+	sending, cancel := e.within(c.abort)
+	defer cancel()
+	c.sending = sending
 	e.crawl.Store(c)
 	defer e.crawl.Store(nil)
 	samples, err := startSampler(c, &e.history)
@@ -194,8 +197,13 @@ func (e *Engine) InvertLinks(ctx context.Context, segment uint32) (InvertReport,
 		return r, err
 	}
 	defer e.running.Unlock()
-	r.Purged, err = e.w.tidy(ctx, func(DeleteReport) {})
-	return r, err
+	marked, purged, err := e.w.tidy(ctx)
+	if r.Purged = purged.Records; err != nil {
+		return r, err
+	}
+	marked.Records, marked.Documents = marked.Records+purged.Records, marked.Documents+purged.Documents
+	marked.Refreshed += purged.Refreshed
+	return r, e.w.sendRemoved(ctx, &marked)
 }
 
 // Dedup finds pages with equal signatures, keeps the best of each group and marks the others db_duplicate. These leave

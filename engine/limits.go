@@ -54,6 +54,9 @@ const (
 	gatherShare   = 20
 	gatherMax     = 3 * time.Second
 	gatherPages   = 4000
+	// sendLongest bounds one Write and one Commit of an index writer at the end of a crawl, and the wait for another
+	// call that sends. The writers of engine/writers give up by themselves after two minutes without progress.
+	sendLongest = 10 * time.Minute
 	// The end of a crawl waits for a merge of index segments for one part in lastMergeShare of the time that the crawl
 	// took, lastMergeLeast at least.
 	lastMergeShare = 100

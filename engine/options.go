@@ -197,7 +197,8 @@ type Options struct {
 	IndexFilters []policy.IndexFilter
 	// IndexWriters bring what is indexed to other search engines or files, too: Index, Delete, Purge and Crawl send
 	// what changed. Package engine/writers has some. A crawl sends while it runs and at its end; an engine that cannot
-	// be reached holds it up for some minutes at most, at its end, and gets the rest from the next run.
+	// be reached holds it up for ten minutes at most, at its end, and gets the rest from the next run. Engine.Close
+	// does not wait for it.
 	IndexWriters []policy.IndexWriter
 	// Parsers say how pages are parsed.
 	Parsers parse.Options

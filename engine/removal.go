@@ -130,9 +130,10 @@ func (w *work) deleteTargets(ctx context.Context, targets []string, calm calmFun
 		return r, err
 	}
 	w.hintPorts("delete", targets, deleted.Records)
-	if err = w.afterDelete(ctx, &r, deleted.Signatures, stale); err != nil && !errors.Is(err, ErrNotSent) {
+	if err = w.afterDelete(ctx, &r, deleted.Signatures, stale); err != nil {
 		return r, err
 	}
+	r.Writers, err = w.sendAll(ctx, nil, sendOptions{})
 	r.Took = w.took(start)
 	w.done(r)
 	return r, wrapf(err, "delete")
@@ -144,8 +145,8 @@ func (r *DeleteReport) add(d phases.Deleted) {
 }
 
 // afterDelete restores duplicates of pages that are gone, which had some signatures (nil: any), and refreshes the
-// documents that depended on them: of the restored pages and of the keys that stale has. Then the index writers learn
-// of it.
+// documents that depended on them: of the restored pages and of the keys that stale has. The caller tells the index
+// writers.
 func (w *work) afterDelete(
 	ctx context.Context, r *DeleteReport, signatures []storage.Signature, stale *storage.Sorter,
 ) error {
@@ -167,7 +168,14 @@ func (w *work) afterDelete(
 			return err
 		}
 	}
-	r.Writers, err = w.sendAll(ctx, nil, sendOptions{})
+	return nil
+}
+
+// sendRemoved tells the index writers what a removal changed, if it did change anything. A crawl does so at its end.
+func (w *work) sendRemoved(ctx context.Context, r *DeleteReport) (err error) {
+	if r.Records+r.Documents+r.Refreshed > 0 {
+		r.Writers, err = w.sendAll(ctx, nil, sendOptions{})
+	}
 	return err
 }
 

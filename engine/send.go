@@ -29,6 +29,7 @@ type sending struct {
 	writer policy.IndexWriter
 	number uint32 // of the writer
 	x      indexing
+	o      *sendOptions
 	report SendReport
 	named  int // refusals that were reported by a warning
 }
@@ -42,8 +43,28 @@ const (
 
 // sendOptions say how documents are sent.
 type sendOptions struct {
-	resend bool                              // all of them
-	begins func(writer string, at time.Time) // is called before each writer, unless nil
+	resend  bool                              // all of them
+	begins  func(writer string, at time.Time) // is called before each writer, unless nil
+	longest time.Duration                     // for one Write, one Commit, and another call that sends; 0: no bound
+}
+
+// errSlowWriter is why the context of a Write or Commit ended.
+var errSlowWriter = errors.New("it took too long")
+
+// bound returns a context for one step of sending.
+func (o *sendOptions) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.longest == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, o.longest, fmt.Errorf("%w (%s)", errSlowWriter, o.longest))
+}
+
+// endedBy adds to the error of a step why its context ended.
+func endedBy(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errSlowWriter) {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
 }
 
 // sendAll brings every index writer up to date, one after another. Only pages of the segments are looked at; nil means
@@ -52,15 +73,17 @@ func (w *work) sendAll(ctx context.Context, segments []uint32, o sendOptions) (r
 	if len(w.o.IndexWriters) == 0 || w.o.ReadOnly {
 		return nil, nil
 	}
-	w.sendMu.Lock()
+	if err := w.awaitSending(ctx, &o); err != nil {
+		return nil, &sendError{w.o.IndexWriters[0].Name(), err}
+	}
 	defer w.sendMu.Unlock()
 	for _, iw := range w.o.IndexWriters {
 		start := w.now()
 		if o.begins != nil {
 			o.begins(iw.Name(), start)
 		}
-		s := sending{w: w, writer: iw, report: SendReport{Writer: iw.Name()}}
-		failed := s.run(ctx, segments, o.resend)
+		s := sending{w: w, writer: iw, o: &o, report: SendReport{Writer: iw.Name()}}
+		failed := s.run(ctx, segments)
 		s.report.Took = w.took(start)
 		if failed != nil {
 			s.report.Failed = failed.Error()
@@ -77,6 +100,20 @@ func (w *work) sendAll(ctx context.Context, segments []uint32, o sendOptions) (r
 	return reports, err
 }
 
+// awaitSending takes sendMu, unless ctx ends first: another call may send for as long as its own context lets it.
+func (w *work) awaitSending(ctx context.Context, o *sendOptions) error {
+	ctx, cancel := o.bound(ctx)
+	defer cancel()
+	for !w.sendMu.TryLock() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("another call is sending: %w", context.Cause(ctx))
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
 // sendError is an ErrNotSent with its cause.
 type sendError struct {
 	writer string
@@ -86,12 +123,12 @@ type sendError struct {
 func (e *sendError) Error() string   { return fmt.Sprintf("sending to %s: %v", e.writer, e.err) }
 func (e *sendError) Unwrap() []error { return []error{ErrNotSent, e.err} }
 
-func (s *sending) run(ctx context.Context, segments []uint32, resend bool) (err error) {
+func (s *sending) run(ctx context.Context, segments []uint32) (err error) {
 	if s.number, err = s.w.store.SentNumber(s.writer.Name()); err != nil {
 		return err
 	}
 	s.x = s.w.documentsOf()
-	if resend {
+	if s.o.resend {
 		if err := s.forget(ctx); err != nil {
 			return err
 		}
@@ -111,8 +148,10 @@ func (s *sending) run(ctx context.Context, segments []uint32, resend bool) (err 
 	if err != nil || !st.Uncommitted {
 		return err
 	}
-	if err := s.writer.Commit(ctx); err != nil {
-		return err
+	within, cancel := s.o.bound(ctx)
+	defer cancel()
+	if err := s.writer.Commit(within); err != nil {
+		return endedBy(within, err)
 	}
 	st.Uncommitted = false
 	return s.w.store.Apply(func(b *storage.Batch) error { return b.SetSentState(s.number, st) })
@@ -173,9 +212,11 @@ func (s *sending) write(ctx context.Context, c *changes) error {
 	if err := s.announce(c, st); err != nil {
 		return err
 	}
-	refused, err := s.writer.Write(ctx, c.list)
+	within, cancel := s.o.bound(ctx)
+	defer cancel()
+	refused, err := s.writer.Write(within, c.list)
 	if err != nil {
-		return err
+		return endedBy(within, err)
 	}
 	no := map[int]bool{}
 	for _, r := range refused {

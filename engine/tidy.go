@@ -70,9 +70,10 @@ func (w *work) filter(ctx context.Context) (r FilterReport, err error) {
 	}
 	what := phases.Unwanted{Accept: w.accept}
 	err = w.removeUnwanted(ctx, what, rename, &r.DeleteReport)
-	if err != nil && !errors.Is(err, ErrNotSent) {
+	if err != nil {
 		return r, fmt.Errorf("filter: %w", err)
 	}
+	err = w.sendRemoved(ctx, &r.DeleteReport)
 	r.Took = w.took(start)
 	w.done(r)
 	return r, wrapf(err, "filter")
@@ -133,17 +134,12 @@ func (w *work) accept(key []byte) ([]byte, bool) {
 	return []byte(u.Key()), true
 }
 
-// tidy marks orphans, then purges records, as the options say. done gets what each of the two did. An error of index
-// writers does not keep the second from its work.
-func (w *work) tidy(ctx context.Context, done func(DeleteReport)) (purged uint64, err error) {
-	marked, notSent := w.markOrphans(ctx)
-	done(marked)
-	if notSent != nil && !errors.Is(notSent, ErrNotSent) {
-		return 0, notSent
+// tidy marks orphans, then purges records, as the options say. The caller tells the index writers.
+func (w *work) tidy(ctx context.Context) (marked, purged DeleteReport, err error) {
+	if marked, err = w.markOrphans(ctx); err == nil {
+		purged, err = w.purgeRecords(ctx)
 	}
-	r, err := w.purgeRecords(ctx)
-	done(r)
-	return r.Records, errors.Join(notSent, err)
+	return marked, purged, err
 }
 
 // purgeRecords removes the records that Options.PurgeGone and PurgeOrphans name from every range. While some segment is

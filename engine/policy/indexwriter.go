@@ -26,9 +26,11 @@ type IndexWriter interface {
 	Name() string
 	// Write makes changes, at most IndexChangesMax, each ID once. Changes that will never succeed are returned as
 	// refusals: they are reported and not sent again until they change. What may succeed later is tried again here,
-	// for as long as the writer thinks fit; the error says that it did not succeed until then.
+	// for as long as the writer thinks fit and ctx lets it; the error says that it did not succeed until then. ctx ends
+	// with the call that sends. At the end of a crawl it also ends after ten minutes, and when the engine is closed.
 	Write(ctx context.Context, changes []IndexChange) (refused []IndexRefusal, err error)
-	// Commit makes what was written visible to searches. The engine calls it after the last of several writes.
+	// Commit makes what was written visible to searches. The engine calls it after the last of several writes. ctx ends
+	// as that of Write.
 	Commit(ctx context.Context) error
 }
 
