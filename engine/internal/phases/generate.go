@@ -127,9 +127,9 @@ func (g *generation) chooseOnce(ctx context.Context) error {
 		return err
 	}
 	defer marked.close()
-	g.best = picker{limit: g.o.Top * g.o.Lists, perAddress: g.o.MaxPerAddress * g.o.Lists, held: g.held}
+	g.best = picker{limit: g.o.ofAll(g.o.Top), perAddress: g.o.ofAll(g.o.MaxPerAddress), held: g.held}
 	g.best.reason = HeldTop
-	g.group = picker{limit: g.o.MaxPerDomain * g.o.Lists, held: g.held, reason: HeldDomain}
+	g.group = picker{limit: g.o.ofAll(g.o.MaxPerDomain), held: g.held, reason: HeldDomain}
 	if o := &g.o; o.Lists > 1 && max(o.MaxPerHost, o.MaxPerDomain, o.MaxPerAddress) > 0 {
 		g.best.dealt, g.group.dealt = o, o
 	}
@@ -199,7 +199,7 @@ func (g *generation) chooseHost(
 	if left < int64(limit) {
 		limit, reason = int(left), HeldBudget
 	}
-	if most := g.o.MaxPerHost * g.o.Lists; g.o.MaxPerHost > 0 && most <= limit {
+	if most := g.o.ofAll(g.o.MaxPerHost); g.o.MaxPerHost > 0 && most <= limit {
 		limit, reason = most, HeldHost
 	}
 	taken := func(key []byte) bool {

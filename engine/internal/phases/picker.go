@@ -4,6 +4,7 @@ package phases
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -26,6 +27,17 @@ type GenerateOptions struct {
 	MaxInterval   time.Duration  // leave out URLs with a longer time between two fetches (Nutch: generate.min.interval)
 	Status        storage.Status // only URLs of this status; 0: of any
 	DryRun        bool           // count and write nothing
+}
+
+// boundMost is the highest bound of what is chosen. More are never due, and twice as many, and some, can be counted.
+const boundMost = math.MaxInt / 4
+
+// ofAll is what a bound of one fetchlist leaves of all of them.
+func (o *GenerateOptions) ofAll(bound int) int {
+	if bound > boundMost/o.Lists {
+		return boundMost
+	}
+	return bound * o.Lists
 }
 
 // Reasons of Generated.Held, beside those of admission.
@@ -104,7 +116,7 @@ func (p *picker) cut() {
 }
 
 // deal shares out what was picked, best first, among fetchlists: each URL goes to the first one that has room for it,
-// and for its host, domain and address. Empty fetchlists at the end are left out.
+// and for its host, domain and address. There are no more fetchlists than that takes.
 //
 // What finds no room among some URLs finds none among more of them: each that comes in pushes out one at most, from one
 // fetchlist to a later one, and hosts, domains and all are bounds within each other, or hosts, addresses and all. Only
@@ -126,7 +138,7 @@ func (p *picker) deal(o GenerateOptions, held func(reason string, n int)) [][]ch
 		why  string
 	}
 	rooms := map[urlkey.HostKey]room{}
-	lists := make([][]chosen, o.Lists)
+	var lists [][]chosen
 	for _, c := range p.list {
 		host := c.Key.HostKey()
 		groups := [...]struct {
@@ -140,7 +152,10 @@ func (p *picker) deal(o GenerateOptions, held func(reason string, n int)) [][]ch
 			{'a', c.address, o.MaxPerAddress, HeldAddress},
 		}
 		placed, at := false, rooms[host]
-		for i := at.next; i < len(lists) && !placed; i++ {
+		for i := at.next; i < o.Lists && !placed; i++ {
+			if i == len(lists) {
+				lists = append(lists, nil)
+			}
 			placed = len(lists[i]) < o.Top
 			for _, g := range groups {
 				if placed && g.most > 0 && counts[group{i, g.kind, g.name}] >= g.most {
@@ -157,12 +172,12 @@ func (p *picker) deal(o GenerateOptions, held func(reason string, n int)) [][]ch
 			}
 		}
 		if !placed {
-			at.next = len(lists)
+			at.next = o.Lists
 			held(cmp.Or(at.why, HeldTop), 1)
 		}
 		rooms[host] = at
 	}
-	return slices.DeleteFunc(lists, func(l []chosen) bool { return len(l) == 0 })
+	return lists
 }
 
 // domainOf is a host's domain if there is a bound of domains.

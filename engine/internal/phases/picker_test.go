@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"net/netip"
 	"slices"
 	"testing"
@@ -32,6 +33,32 @@ func TestGenerateSpreads(t *testing.T) {
 	g, err := w.p.Generate(context.Background(), GenerateOptions{Top: 80})
 	if err != nil || g.Selected != 80 || g.Hosts != 40 || g.Held[HeldTop] == 0 {
 		t.Fatalf("%+v %v", g, err)
+	}
+}
+
+// TestGenerateHugeBounds: bounds that no memory could hold, and whose product is no number, are as good as none.
+func TestGenerateHugeBounds(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	for i := range 40 {
+		w.inject(fmt.Sprintf("https://h%d.example/%d", i%4, i))
+	}
+	for _, c := range []struct {
+		o     GenerateOptions
+		lists int
+	}{
+		{GenerateOptions{Top: 1, Lists: 1 << 40}, 40},
+		{GenerateOptions{Top: math.MaxInt}, 1},
+		{GenerateOptions{Top: math.MaxInt, Lists: math.MaxInt}, 1},
+		{GenerateOptions{Top: 1 << 40, MaxPerHost: 1 << 40, Lists: 1 << 40}, 1},
+		{GenerateOptions{MaxPerHost: math.MaxInt, MaxPerDomain: math.MaxInt, MaxPerAddress: math.MaxInt, Lists: 3}, 1},
+		{GenerateOptions{MaxPerHost: 5, MaxPerDomain: 5, MaxPerAddress: 5, Lists: math.MaxInt}, 2},
+	} {
+		c.o.IgnoreMarked = true
+		g, err := w.p.Generate(context.Background(), c.o)
+		if err != nil || g.Selected != 40 || len(g.Segments) != c.lists {
+			t.Errorf("%+v: %d URLs in %d lists, want %d, %v", c.o, g.Selected, len(g.Segments), c.lists, err)
+		}
 	}
 }
 
