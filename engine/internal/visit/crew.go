@@ -20,6 +20,7 @@ type fetcher struct {
 	take      context.Context
 	dismiss   context.CancelFunc
 	dismissed bool        // it ends with its visit; crew.mu guards it
+	place     int         // in crew.all; crew.mu guards it
 	idle      atomic.Bool // it waits for a visit
 }
 
@@ -64,6 +65,7 @@ func (c *crew) resize() {
 	for c.staying < target {
 		f := &fetcher{flight: flight{now: c.now}}
 		f.take, f.dismiss = context.WithCancel(c.ctx)
+		f.place = len(c.all)
 		c.all = append(c.all, f)
 		c.staying++
 		c.wg.Add(1)
@@ -93,7 +95,8 @@ func (c *crew) stays(f *fetcher) bool {
 	return !f.dismissed
 }
 
-// leave is the end of a fetcher.
+// leave is the end of a fetcher. The last of all takes its place: at the end of a crawl all of them leave, and there
+// may be 100,000.
 func (c *crew) leave(f *fetcher) {
 	defer c.wg.Done()
 	f.flight.stop()
@@ -102,7 +105,10 @@ func (c *crew) leave(f *fetcher) {
 	if !f.dismissed {
 		c.dismiss(f)
 	}
-	c.all = slices.DeleteFunc(c.all, func(other *fetcher) bool { return other == f })
+	last := len(c.all) - 1
+	moved := c.all[last]
+	moved.place, c.all[f.place], c.all[last] = f.place, moved, nil
+	c.all = c.all[:last]
 }
 
 // each calls do with the flight of every fetcher.

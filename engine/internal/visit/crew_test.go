@@ -5,6 +5,7 @@ package visit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -123,5 +124,35 @@ func TestSlowVisitsAndLimits(t *testing.T) {
 	w.until("the limit", func() bool { return r.Reached() == LimitPages && r.Busy() == 0 })
 	if c := r.end(); c.Fetched != 60 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestCrewLeaves: a fetcher that leaves moves one other at most, whoever it is, so that the end of many takes no work
+// in proportion to their square.
+func TestCrewLeaves(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	c := crew{now: time.Now, life: func(*fetcher) {}, ctx: ctx}
+	c.set(60)
+	for n, left := len(c.all), 0; n > 0; n, left = n-1, left+7 {
+		before := slices.Clone(c.all)
+		gone := before[left%n]
+		c.leave(gone)
+		moved := 0
+		for i, f := range c.all {
+			if f == gone {
+				t.Fatal("it is still there")
+			}
+			if f != before[i] {
+				moved++
+			}
+		}
+		if moved > 1 || len(c.all) != n-1 {
+			t.Fatalf("%d of %d moved, %d are left", moved, n, len(c.all))
+		}
+	}
+	c.wg.Wait()
+	if c.staying != 0 {
+		t.Errorf("%d stay", c.staying)
 	}
 }
