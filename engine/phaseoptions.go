@@ -199,7 +199,8 @@ type CrawlOptions struct {
 	Abort context.Context
 	// Progress, if not nil, is called about every ProgressEvery (0 means one second) and once at the end, also of a
 	// crawl that fails. It runs on the goroutine that called Crawl, one call at a time, and must be quick: while it
-	// runs, no segment is sealed. It may call any method of the Engine but Close, Crawl and Fetch.
+	// runs, no segment is sealed. It may call any method of the Engine but Close, Crawl, Fetch and Delete: a deletion
+	// waits for the crawl to seal what it has.
 	Progress      func(Progress)
 	ProgressEvery time.Duration
 }
