@@ -4,7 +4,11 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"net/url"
+	"path"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,8 +17,8 @@ import (
 
 // Options say how a Handler serves. The zero value serves reading requests to loopback names only.
 type Options struct {
-	// Prefix is the path that the handler is mounted under, such as "/crawl"; "" means the root. Requests arrive with
-	// it: no http.StripPrefix is needed.
+	// Prefix is the path that the handler is mounted under, such as "/crawl"; "" means the root, and slashes at its
+	// ends do not matter. Requests arrive with it: no http.StripPrefix is needed.
 	Prefix string
 	// Token permits requests that change something; "" refuses them all.
 	Token string
@@ -50,7 +54,21 @@ type Handler struct {
 	metrics *metrics
 }
 
-// New makes a handler for an engine.
+// cleanPrefix returns a prefix with a slash before it and none after it. It panics if that is no path.
+func cleanPrefix(prefix string) string {
+	clean := strings.Trim(prefix, "/")
+	if clean == "" {
+		return ""
+	}
+	clean = "/" + clean
+	if u, err := url.Parse(clean); err != nil || u.Path != clean || path.Clean(clean) != clean ||
+		strings.ContainsAny(clean, " {}") {
+		panic(fmt.Sprintf("web: Options.Prefix %q: want a path such as /crawl", prefix))
+	}
+	return clean
+}
+
+// New makes a handler for an engine. It panics if Options.Prefix is no path.
 func New(e *engine.Engine, o Options) *Handler {
 	h := handlerOf(e, o)
 	if o.Local {
@@ -80,6 +98,7 @@ func handlerOf(e *engine.Engine, o Options) *Handler {
 
 // guardOf makes a handler that has no routes yet.
 func guardOf(o Options) *Handler {
+	o.Prefix = cleanPrefix(o.Prefix)
 	return &Handler{
 		o: o, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
 		workers: make(chan struct{}, workersMax),
