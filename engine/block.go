@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -14,7 +15,8 @@ import (
 // Unblock. When it returns, the running crawl begins no more, and has cut off those under way. Nothing is deleted:
 // records and documents of the host stay. Links to it are kept for Unblock, seeds of it are refused. A host is a name,
 // with its port if that is not the scheme's own; its subdomains are hosts of their own. A text that is no host is an
-// error, and then nothing is blocked. The block is durable when Block returns nil.
+// error, such as "*.example.com" (policy.DenyHosts refuses a domain), and then nothing is blocked. The block is durable
+// when Block returns nil.
 func (e *Engine) Block(hosts ...string) error {
 	leave, err := e.enter()
 	if err != nil {
@@ -83,6 +85,9 @@ func (i *Inspector) Blocked() ([]string, error) {
 func hostKeys(hosts []string) (keys []urlkey.HostKey, err error) {
 	for _, name := range hosts {
 		h, bad := urlkey.ParseHost(name)
+		if bad == nil && strings.Contains(string(h), "*") {
+			bad = &urlkey.Error{URL: name, Reason: `not a host: "*" stands for many, which a filter of hosts refuses`}
+		}
 		if bad != nil {
 			err = errors.Join(err, fmt.Errorf("host %q: %w", name, bad))
 		}

@@ -54,6 +54,10 @@ const (
 	gatherShare   = 20
 	gatherMax     = 3 * time.Second
 	gatherPages   = 4000
+	// clockFirst and clockLast are the years that times are kept for: a time in milliseconds or nanoseconds is 0 where
+	// there is none, and nanoseconds end in 2262.
+	clockFirst = 1971
+	clockLast  = 2261
 	// sendLongest bounds one Write and one Commit of an index writer at the end of a crawl, and the wait for another
 	// call that sends. The writers of engine/writers give up by themselves after two minutes without progress.
 	sendLongest = 10 * time.Minute

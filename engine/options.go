@@ -109,8 +109,8 @@ type Options struct {
 	// TrapDuplicates closes a part of a site (a folder, or a page with a query) when this percentage of its last 200
 	// pages were copies of one another; 0 means 80, negative closes nothing.
 	TrapDuplicates int
-	// RefuseTypes are media types, or groups such as "video/*", whose bodies are not read; nil means
-	// policy.DefaultRefuseTypes (images, sound, video and fonts), an empty slice none.
+	// RefuseTypes are media types, or groups such as "video/*", whose bodies are not read, in upper or lower case; nil
+	// means policy.DefaultRefuseTypes (images, sound, video and fonts), an empty slice none.
 	RefuseTypes []string
 	// URLLength is the longest URL in bytes; 0 means urlkey.MaxLength.
 	URLLength int
@@ -242,7 +242,7 @@ type Options struct {
 	// FS replaces the disk, for simulations and fault tests.
 	FS storage.FS
 	// Now replaces the clock, for tests; nil means time.Now. It is the engine's only clock and must not go back. While
-	// it stands still, no delay ends.
+	// it stands still, no delay ends. Its year must be 1971 to 2261.
 	Now func() time.Time
 	// OnFatal is called when the store cannot continue: a sync failed, or the write-ahead log cannot be written. The
 	// process should exit and start again; what was acknowledged is kept. It is called on any goroutine, with locks
@@ -300,6 +300,7 @@ func (o Options) withDefaults() Options {
 	if o.RefuseTypes == nil {
 		o.RefuseTypes = policy.DefaultRefuseTypes()
 	}
+	o.RefuseTypes = lowerCase(o.RefuseTypes)
 	if o.MaxInterval == 0 {
 		o.MaxInterval = policy.DefaultMaxInterval * time.Second
 	}
@@ -341,6 +342,15 @@ func (o Options) withDefaults() Options {
 		o.Schedule = policy.FixedSchedule{MaxInterval: uint32(o.MaxInterval / time.Second)}
 	}
 	return o
+}
+
+// lowerCase returns a list of its own; nil stays nil.
+func lowerCase(list []string) []string {
+	list = slices.Clone(list)
+	for i, s := range list {
+		list[i] = strings.ToLower(s)
+	}
+	return list
 }
 
 // purged are the statuses of records that are removed.

@@ -19,8 +19,10 @@ const snippetLength = 220
 
 // SearchOptions bound a search. The zero value returns the ten best hits within a second.
 type SearchOptions struct {
-	Limit    int           // hits to return; 0 means 10
-	Offset   int           // hits to skip, from the best; Offset and Limit together are cut to index.HitsMax
+	Limit int // hits to return; 0 means 10
+	// Offset is the number of hits to skip, from the best; a negative one counts as 0. Offset and Limit together are
+	// cut to index.HitsMax.
+	Offset   int
 	Deadline time.Duration // after it the search ends with what it has; 0 means 1 s
 	// MarkStart and MarkEnd surround each match in Hit.Snippet; "" means no marks.
 	MarkStart, MarkEnd string
@@ -123,6 +125,7 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 	if o.Limit <= 0 {
 		o.Limit = 10
 	}
+	o.Offset = max(o.Offset, 0)
 	bounds := index.SearchOptions{Limit: o.Limit, Offset: o.Offset, Deadline: o.Deadline, Strict: o.Strict}
 	bounds.Freshness, bounds.Now, bounds.Explain = o.Freshness, o.Now, o.Explain
 	if bounds.Now.IsZero() {

@@ -95,7 +95,7 @@ func (o *Options) validate() error {
 		fault("Proxy", fetch.RedactProxy(o.Proxy), "%s", err)
 	}
 	for _, t := range o.RefuseTypes {
-		if group, sub, ok := strings.Cut(t, "/"); !ok || group == "" || sub == "" || strings.ContainsAny(t, " \t;,") {
+		if !isTypeOrGroup(t) {
 			fault("RefuseTypes", strings.Join(o.RefuseTypes, ","),
 				"%q is no media type: want some such as video/* or application/zip", t)
 		}
@@ -109,6 +109,13 @@ func (o *Options) validate() error {
 		names[name] = true
 	}
 	return errors.Join(append(faults, o.outOfRange()...)...)
+}
+
+// isTypeOrGroup reports whether a text is a media type, or the beginning of some with "*" after it.
+func isTypeOrGroup(t string) bool {
+	group, sub, ok := strings.Cut(t, "/")
+	return ok && group != "" && sub != "" && !strings.ContainsAny(t, " \t;,") &&
+		!strings.Contains(strings.TrimSuffix(t, "*"), "*")
 }
 
 // rankBesideDepth says why links are not ranked: each of the two would undo what the other writes.
@@ -137,6 +144,11 @@ func (o *Options) outOfRange() (faults []error) {
 		if n.value < n.least || n.value > n.most {
 			faults = append(faults, &OptionError{n.field, n.value, fmt.Sprintf("want %d to %d", n.least, n.most)})
 		}
+	}
+	if now := o.Now().UTC(); now.Year() < clockFirst || now.Year() > clockLast {
+		faults = append(faults, &OptionError{
+			"Now", now.Format(time.RFC3339), fmt.Sprintf("want a year from %d to %d", clockFirst, clockLast),
+		})
 	}
 	if o.TrapDuplicates > 100 {
 		faults = append(faults, &OptionError{"TrapDuplicates", o.TrapDuplicates, "want a percentage, 0 to 100"})

@@ -52,6 +52,11 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s: %v, want %q", field, err, c.rule)
 		}
 	}
+	for _, one := range []string{"*/*", "*/html", "text/**", "application/*+xml", "*"} {
+		if err := (engine.Options{Dir: "d", RefuseTypes: []string{one}}).Validate(); err == nil {
+			t.Errorf("%s is a media type", one)
+		}
+	}
 	err := engine.Options{Memory: 1, PerHost: 99}.Validate()
 	for _, field := range []string{"Dir", "Memory", "PerHost"} {
 		if !strings.Contains(err.Error(), field+" ") {

@@ -145,7 +145,10 @@ func (s *site) apiCalls() map[string]map[string]int {
 		"history": {"": 200, "span_seconds=60": 200, "span_seconds=-1": 400},
 		"events":  {"": 200},
 		"blocked": {"": 200},
-		"block":   {`{"hosts":["blocked.example"]}`: 200, `{"hosts":[]}`: 400, `{}`: 400, `[`: 400},
+		"block": {
+			`{"hosts":["blocked.example"]}`: 200, `{"hosts":["*.example"]}`: 400, `{"hosts":[]}`: 400, `{}`: 400,
+			`[`: 400,
+		},
 		"unblock": {`{"hosts":["blocked.example"]}`: 200},
 		"inject": {
 			`{"urls":["` + s.url + `/new","mailto:x"]}`: 200, `{"urls":[]}`: 400, `{"seeds":[]}`: 400, `{} {}`: 400,
