@@ -118,8 +118,7 @@ func (s *expander) otherForms(term string) ([]string, error) {
 	var list []string
 	var stem []byte
 	for _, lang := range s.st.spoken {
-		stem = s.stemmer.Stem(stem[:0], lang, []byte(term))
-		list = append(list[:0], string(stem)) // no row names the stem itself
+		stem, list = s.stemmer.Stem(stem[:0], lang, []byte(term)), list[:0]
 		for _, seg := range s.st.segments {
 			if !s.work.spend(readUnits) {
 				break
@@ -134,7 +133,16 @@ func (s *expander) otherForms(term string) ([]string, error) {
 				found[f] = true
 			}
 		}
+		itself := string(stem) // no row names it
+		if itself == term || found[itself] || !analysis.Related(lang, term, itself) {
+			continue
+		}
+		var err error
+		if found[itself], err = s.isWordOf(itself, lang); err != nil {
+			return nil, err
+		}
 	}
+	maps.DeleteFunc(found, func(_ string, is bool) bool { return !is })
 	others := slices.Sorted(maps.Keys(found))
 	others = others[:min(len(others), maxForms-1)]
 	if !s.work.over {
@@ -145,4 +153,52 @@ func (s *expander) otherForms(term string) ([]string, error) {
 		s.st.forms.add(term, others, int64(size))
 	}
 	return others, nil
+}
+
+// isWordOf reports whether a stem is a word of a language: whether a document in it has the word. A stem need not be
+// one, and may be a word of another language: one Hungarian page made "national" find "nat", and "period" find "per".
+// English stems count as words: a page that states no language is taken for English, and columns tell none.
+func (s *expander) isWordOf(stem string, lang analysis.Language) (bool, error) {
+	if lang == analysis.English {
+		return true, nil
+	}
+	for i, seg := range s.st.segments {
+		n := &node{kind: nodeValue, value: valueLanguage}
+		for code := range seg.info.Languages {
+			if analysis.LanguageOf(code) == lang {
+				n.add(code)
+			}
+		}
+		if len(n.texts) == 0 || !s.work.spend(readUnits) {
+			continue
+		}
+		l, err := seg.openList(s.st.snap, stem)
+		if err != nil {
+			return false, err
+		}
+		if l != nil && s.meet(l, newValueIter(n, seg.part(i, s.st), s.work)) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// meet reports whether a document that is not deleted is in a list and fits a filter.
+func (s *expander) meet(l list, it *valueIter) bool {
+	c := newCursor(l, it.part.docs, s.work)
+	defer func() {
+		c.reset(nil, nil)
+		cursorPool.Put(c)
+	}()
+	for doc := c.seek(0); doc != end; {
+		fits := it.seek(doc)
+		if fits == doc && it.part.alive(doc) {
+			return true
+		}
+		if fits == end {
+			return false
+		}
+		doc = c.seek(max(fits, doc+1))
+	}
+	return false
 }
