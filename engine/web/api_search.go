@@ -40,7 +40,9 @@ type FacetCounts struct {
 // FacetCount is a value of a facet.
 type FacetCount struct {
 	index.FacetValue
-	Query string `json:"query,omitempty"` // that finds only the matches with this value; "": the value is no filter
+	// Query finds only the matches with this value, and of a host without a port also those at its other ports; "": the
+	// value is no filter.
+	Query string `json:"query,omitempty"`
 }
 
 // facetFilters are the fields of the query language that take values of facets.
@@ -55,7 +57,7 @@ func countsOf(query string, list []index.Facet) (out []FacetCounts) {
 		for _, v := range f.Values {
 			c := FacetCount{FacetValue: v}
 			if field := facetFilters[f.Name]; field != "" {
-				c.Query = withWord(query, field+v.Value)
+				c.Query = narrowed(query, field+v.Value)
 			}
 			counts.Values = append(counts.Values, c)
 		}

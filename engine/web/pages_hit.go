@@ -68,7 +68,7 @@ func (h *Handler) hit(p *page, state searchState, hit engine.Hit, links string) 
 	same.Page = 1
 	if hit.More > 0 {
 		inHost := same
-		inHost.Query = withWord(state.Query, "host:"+hostOf(hit.URL))
+		inHost.Query = narrowed(state.Query, "host:"+hostOf(hit.URL))
 		b.item(numberText(hit.More)+" more from this host", p.Path("/", inHost.parameters()...))
 	}
 	if hit.Duplicates > 0 {

@@ -95,16 +95,22 @@ func words(query string) []string {
 }
 
 // withWord adds a word to a query that lacks it. Operators bind tighter than a space, so a query with some becomes a
-// group.
+// group. One that has nothing on one side means nothing, but would make the word its other side: it is left out.
 func withWord(query, word string) string {
 	list := words(query)
-	if slices.ContainsFunc(list, func(w string) bool { return strings.EqualFold(w, word) }) {
+	if chosen(list, word) != "" {
 		return query
 	}
-	if strings.Count(query, `"`)%2 == 1 || !balanced(query) {
-		return word + " " + query // behind it, the word could become a part of a quote or group
+	for len(list) > 0 && isOperator(list[len(list)-1]) {
+		list = list[:len(list)-1]
 	}
-	if slices.Contains(list, "OR") || slices.Contains(list, "|") || slices.Contains(list, "AND") {
+	for len(list) > 0 && isOperator(list[0]) && list[0] != "NOT" {
+		list = list[1:]
+	}
+	if strings.Count(query, `"`)%2 == 1 || !balanced(query) {
+		return strings.Join(append([]string{word}, list...), " ") // behind, it could become a part of a quote or group
+	}
+	if slices.ContainsFunc(list, func(w string) bool { return isOperator(w) && w != "NOT" }) {
 		filters := list[:0:0]
 		for len(list) > 1 && isFilter(list[len(list)-1]) && !isOperator(list[len(list)-2]) {
 			filters = append(filters, list[len(list)-1])
@@ -115,6 +121,39 @@ func withWord(query, word string) string {
 		list = append([]string{query}, filters...)
 	}
 	return strings.Join(append(list, word), " ")
+}
+
+// narrowed adds a filter to a query, so that it finds those of its pages that the filter lets pass, and no others.
+// Where the query has another filter of the field, the new one gets a +: without one, two of a field mean either.
+func narrowed(query, filter string) string {
+	field, _, _ := strings.Cut(filter, ":")
+	list := words(query)
+	for i, w := range list {
+		name, _, is := strings.Cut(w, ":")
+		if is && strings.EqualFold(name, field) && !strings.EqualFold(w, filter) && unbound(list, i) {
+			if strings.HasPrefix(chosen(list, filter), "+") {
+				return query
+			}
+			return withWord(query, "+"+filter)
+		}
+	}
+	return withWord(query, filter)
+}
+
+// chosen returns a word of a query as it stands there, also with a + before it, which is the one if there are both; ""
+// if the query lacks the word, or has it beside an operator.
+func chosen(list []string, word string) (as string) {
+	for i, w := range list {
+		if strings.EqualFold(strings.TrimPrefix(w, "+"), word) && unbound(list, i) && !strings.HasPrefix(as, "+") {
+			as = w
+		}
+	}
+	return as
+}
+
+// unbound reports whether no operator is beside a word of a query.
+func unbound(list []string, i int) bool {
+	return (i == 0 || !isOperator(list[i-1])) && (i+1 == len(list) || !isOperator(list[i+1]) || list[i+1] == "NOT")
 }
 
 // withoutWord takes a word out of a query.
@@ -149,7 +188,7 @@ func balanced(s string) bool {
 }
 
 func isOperator(word string) bool {
-	return word == "OR" || word == "AND" || word == "NOT" || word == "|"
+	return word == "OR" || word == "AND" || word == "NOT" || word == "|" || word == "||"
 }
 
 // filterNames are the fields that narrow a search without scoring.

@@ -286,9 +286,10 @@ func facetsOf(p *page, state searchState, list []index.Facet) []facetView {
 			}
 			s := state
 			s.Page = 1
-			s.Query = withWord(state.Query, word)
-			if s.Query == state.Query {
-				s.Query, x.Present = withoutWord(state.Query, word), true
+			if was := chosen(words(state.Query), word); was != "" {
+				s.Query, x.Present = withoutWord(state.Query, was), true
+			} else {
+				s.Query = narrowed(state.Query, word)
 			}
 			x.Address = p.Path("/", s.parameters()...)
 			v.Values = append(v.Values, x)

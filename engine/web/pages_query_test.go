@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/index"
+)
+
+// manyPages serves a few pages in three languages, of two types and three years, on two hosts.
+func manyPages(t *testing.T) (seeds []string) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var n int
+		if _, err := fmt.Sscanf(r.URL.Path, "/%d", &n); err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		text := fmt.Sprintf("harbour %s %d of %s", []string{"storm", "boats", "nets and storm"}[n%3], n, r.Host)
+		if n%4 == 3 {
+			w.Header().Set("Content-Type", "text/plain")
+			fmt.Fprint(w, text)
+			return
+		}
+		fmt.Fprintf(w, `<html lang=%s><meta name=date content="%d-05-01"><title>Page %d</title><p>%s`,
+			[]string{"de", "ru", "en"}[n%3], 2021+n%3, n, text)
+	}))
+	t.Cleanup(server.Close)
+	for n := range 24 {
+		address := server.URL
+		if n%2 == 1 {
+			address = strings.Replace(address, "127.0.0.1", "localhost", 1)
+		}
+		seeds = append(seeds, fmt.Sprintf("%s/%d", address, n))
+	}
+	return seeds
+}
+
+// TestFacetQueries: the query of each value of a facet finds as many pages as the value counts; where the search page
+// has a link to that query, the page that it leads to has one back.
+func TestFacetQueries(t *testing.T) {
+	e, err := engine.Open(engine.Options{Dir: t.TempDir(), Memory: 64 << 20, AllowPrivate: true, Delay: -1})
+	must(t, err)
+	t.Cleanup(func() { must(t, e.Close()) })
+	seeds := manyPages(t)
+	_, err = e.Crawl(t.Context(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: seeds}})
+	must(t, err)
+	server := httptest.NewServer(New(e, Options{Token: testToken}))
+	t.Cleanup(server.Close)
+	s := &site{t: t, e: e, api: server.URL + apiPath}
+	host := strings.TrimSuffix(strings.TrimPrefix(seeds[0], "http://"), "/0")
+	other := strings.TrimSuffix(strings.TrimPrefix(seeds[1], "http://"), "/1")
+	search := func(q string) (a SearchAnswer) {
+		t.Helper()
+		_, text := s.get(apiPath + "/search?limit=1&collapse=false&facets=lang,type,year,host&q=" + url.QueryEscape(q))
+		if err := json.Unmarshal([]byte(text), &a); err != nil {
+			t.Fatalf("%q: %v", q, err)
+		}
+		return a
+	}
+	values := 0
+	for _, q := range []string{
+		"harbour", "harbour OR storm", "lang:de,ru", "lang:de lang:ru", "lang:de OR lang:ru", "harbour AND",
+		"harbour NOT", "harbour AND NOT", "harbour ||", "harbour |", "harbour -", `"harbour`, "(harbour",
+		"harbour (storm", "+lang:de", "OR harbour (storm", "NOT storm harbour (boats",
+		"lang:de,ru harbour (storm", "title:", "date:2021..2022 harbour", "harbour lang:en lang:en",
+		"NOT lang:de", "?lang:de harbour", "lang:de AND harbour", "(lang:de OR harbour)",
+		"harbour NOT lang:en lang:de", "storm OR boats lang:de,en", "storm || boats lang:de,en", "harbour “",
+		"type:html,text", "lang:de lang:ru +lang:de", "lang:de OR storm", "Lang:ru,de +harbour",
+		"harbour -lang:en", "harbour NOT (", "host:" + host + " host:" + other, "host:" + host + " OR lang:de",
+		"-storm", "storm OR boats AND",
+	} {
+		found := search(q)
+		for _, f := range found.Facets {
+			for _, v := range f.Values {
+				values++
+				if a := search(v.Query); a.Total != v.Count {
+					t.Errorf("%q, %s %s: %d; %q (%s) finds %d", q, f.Name, v.Value, v.Count, v.Query, a.Query, a.Total)
+				}
+				there, present := linkOf(q, f.Name, v.FacetValue)
+				if present {
+					continue
+				}
+				back, present := linkOf(there, f.Name, v.FacetValue)
+				if there != v.Query || !present || search(back).Total != found.Total {
+					t.Errorf("%q, %s %s: the page leads to %q, and back to %q", q, f.Name, v.Value, there, back)
+				}
+			}
+		}
+	}
+	if values < 200 {
+		t.Errorf("%d values", values)
+	}
+}
+
+// linkOf returns the query to which a value of a facet leads on the search page, and whether it is in the query.
+func linkOf(query, facet string, v index.FacetValue) (to string, present bool) {
+	views := facetsOf(&page{}, searchState{Query: query}, []index.Facet{{Name: facet, Values: []index.FacetValue{v}}})
+	address, err := url.Parse(views[0].Values[0].Address)
+	if err != nil {
+		panic(err)
+	}
+	return address.Query().Get("q"), views[0].Values[0].Present
+}
+
+// TestNarrowed: a filter looks as a person would write it, and a + comes only where two filters would mean either.
+func TestNarrowed(t *testing.T) {
+	for _, c := range [][3]string{
+		{"net lang:de", "lang:de", "net lang:de"}, {"net +lang:de", "lang:de", "net +lang:de"},
+		{"net lang:de,ru", "lang:de", "net lang:de,ru +lang:de"},
+		{"net lang:de,ru +lang:de", "lang:de", "net lang:de,ru +lang:de"},
+		{"lang:de lang:ru", "lang:de", "lang:de lang:ru +lang:de"},
+		{"net lang:de", "type:text/html", "net lang:de type:text/html"},
+		{"lang:de OR net", "lang:de", "(lang:de OR net) lang:de"}, {"net NOT", "lang:de", "net lang:de"},
+		{"net NOT lang:ru", "lang:de", "net NOT lang:ru lang:de"}, {"AND", "lang:de", "lang:de"},
+	} {
+		if got := narrowed(c[0], c[1]); got != c[2] || narrowed(got, c[1]) != got {
+			t.Errorf("%q with %s: %q, want %q; again: %q", c[0], c[1], got, c[2], narrowed(got, c[1]))
+		}
+	}
+}
