@@ -27,10 +27,10 @@ const rareTimes = 20
 // Suggest returns a query like the given one with words that pages have, for "did you mean". It replaces words that no
 // document has, or few, by near words (one edit, from six characters on two; see nearWalk) that many more documents
 // have. Of several near ones it takes that with the most documents, an edit counting as much as a factor of 20; it
-// knows no keyboard. Words in quotes, operators, excluded words and words with digits stay. The new query is tried: it
-// must find something, and no less than the old one; what the old one found only because it was relaxed does not count
-// if the new one needs no relaxing. deadline 0 means 50 ms: after it there is no suggestion, and none
-// is an error.
+// knows no keyboard. Words in quotes or of a field, operators, excluded words and words with digits stay. The new query
+// is tried: it must find something, and no less than the old one; what the old one found only because it was relaxed
+// does not count if the new one needs no relaxing. deadline 0 means 50 ms: after it there is no suggestion, and none is
+// an error.
 func (x *Index) Suggest(ctx context.Context, query string, deadline time.Duration) (_ Suggestion, err error) {
 	if deadline <= 0 {
 		deadline = vocabularyDeadline
@@ -85,10 +85,11 @@ func (x *Index) correct(ctx context.Context, query string, until time.Time) (_ s
 	if len(query) > maxQuery {
 		return "", ctx.Err()
 	}
+	query = forgiven(query)
 	v := &words{x: x, st: st, ctx: ctx, deadline: until}
 	var out strings.Builder
 	last := 0
-	for _, w := range plainWords(query) {
+	for _, w := range plainWords(st.hasField, query) {
 		better, err := v.better(w.term)
 		if err != nil {
 			return "", err
@@ -116,36 +117,48 @@ type plainWord struct {
 	from, to int
 }
 
-// plainWords returns the words of a query that are neither quoted nor excluded, have no operator, and consist of three
-// letters or more of a script that separates words.
-func plainWords(query string) (out []plainWord) {
+// plainWords returns the words of a query that are neither quoted nor excluded, have no operator nor field, and consist
+// of three letters or more of a script that separates words. known says which stored fields there are.
+func plainWords(known func(field string) bool, query string) (out []plainWord) {
 	var a analysis.Analyzer
-	quoted := false
-	for at := 0; at < len(query); {
-		end := at + strings.IndexFunc(query[at:]+" ", unicode.IsSpace)
-		piece := query[at:end]
-		open := quoted || strings.HasPrefix(strings.TrimLeft(piece, "(+"), `"`)
-		quoted = quoted != (strings.Count(piece, `"`)%2 == 1)
-		from, trimmed := at+len(piece)-len(strings.TrimLeft(piece, "(+")), strings.Trim(piece, "(+)?!,;")
-		if at = end; at < len(query) {
-			_, n := utf8.DecodeRuneInString(query[at:])
-			at += n
+	lex := (&lexer{text: query, fail: func(int, string) {}, known: known}).run()
+	depth, kept := 0, 0 // of parentheses, and of those around words that stay; 0: there are none
+	for i := range lex {
+		x := &lex[i]
+		stays := kept > 0 || x.sign == '-' || x.field != nil || i > 0 && lex[i-1].kind == lexNot
+		switch x.kind {
+		case lexOpen:
+			if depth++; stays && kept == 0 {
+				kept = depth
+			}
+		case lexClose:
+			if depth = max(depth-1, 0); depth < kept {
+				kept = 0
+			}
 		}
-		if open || trimmed == "OR" || trimmed == "AND" || trimmed == "NOT" || !allLetters(trimmed) {
+		if stays || x.kind != lexWord || x.prefix || x.number >= 0 || x.boost != 0 {
+			continue
+		}
+		from := x.at + len(x.text) - len(strings.TrimLeft(x.text, marks))
+		word := strings.Trim(x.text, marks)
+		if !allLetters(word) {
 			continue
 		}
 		n, term := 0, ""
-		a.Walk([]byte(trimmed), 0, func(t *analysis.Token) {
+		a.Walk([]byte(word), 0, func(t *analysis.Token) {
 			if n, term = n+1, string(t.Term); t.Single {
 				n = 2
 			}
 		})
 		if n == 1 && utf8.RuneCountInString(term) >= 3 && len(out) < maxTerms {
-			out = append(out, plainWord{term, from, from + len(trimmed)})
+			out = append(out, plainWord{term, from, from + len(word)})
 		}
 	}
 	return out
 }
+
+// marks may stand around a word that is corrected.
+const marks = "?!,;"
 
 func allLetters(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) < 0

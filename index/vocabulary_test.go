@@ -256,23 +256,32 @@ func TestSuggest(t *testing.T) {
 	x := indexWords(t, 150, texts...)
 	for range 2 {
 		for query, want := range map[string]string{
-			"linx":                "linux",
-			"softwrae":            "software",
-			"pakcage":             "package",
-			"software":            "",
-			"kernel software":     "",
-			"softwrae OR linx":    "software OR linux",
-			`"softwrae"`:          "",
-			`"the softwrae" linx`: `"the softwrae" linux`, // the phrase is nowhere, so it is only preferred
-			`"the software" linx`: `"the software" linux`,
-			"-softwrae linux":     "",
-			"+softwrae +license":  "+software +license", // finds less than the relaxed query does
-			"softwrae license":    "software license",
-			"site:softwrae.org":   "",
-			"zzzqqqxxx":           "",
-			"x86_64":              "",
-			"京都":                  "",
-			"":                    "",
+			"linx":                              "linux",
+			"softwrae":                          "software",
+			"pakcage":                           "package",
+			"software":                          "",
+			"kernel software":                   "",
+			"softwrae OR linx":                  "software OR linux",
+			`"softwrae"`:                        "",
+			`"the softwrae" linx`:               `"the softwrae" linux`, // the phrase is nowhere, so it is only preferred
+			`"the software" linx`:               `"the software" linux`,
+			"-softwrae linux":                   "",
+			"+softwrae +license":                "+software +license", // finds less than the relaxed query does
+			"softwrae license":                  "software license",
+			"site:softwrae.org":                 "",
+			"license ?softwrae":                 "license ?software",
+			"license ,softwrae!?":               "license ,software!?",
+			"(linx) |softwrae":                  "(linux) |softwrae",
+			"„the softwrae“ linx":               "„the softwrae“ linux",
+			"linx „softwrae":                    "linux „software",
+			"license\xff softwrae":              "license  software",
+			"-(linx softwrae) linx AND license": "-(linx softwrae) linux AND license",
+			"NOT (linx (linx) linx) softwrae":   "NOT (linx (linx) linx) software",
+			"?title:(linx softwrae) softwrae":   "?title:(linx softwrae) software",
+			"zzzqqqxxx":                         "",
+			"x86_64":                            "",
+			"京都":                                "",
+			"":                                  "",
 		} {
 			got, err := x.Suggest(context.Background(), query, time.Minute)
 			if err != nil || got.Query != want {
