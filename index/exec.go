@@ -359,7 +359,9 @@ func (x *execution) open(p *part, n *node, boost float64) iterator {
 	case nodeKeys:
 		var its []iterator
 		for ; n != nil; n = n.more {
-			if it := x.keys(p, n); it != nil {
+			if n.path != "" {
+				its = append(its, x.paths(p, n)...)
+			} else if it := x.keys(p, n); it != nil {
 				its = append(its, it)
 			}
 		}
@@ -392,6 +394,21 @@ func (x *execution) keys(p *part, n *node) iterator {
 		return nil
 	}
 	return &rangeIter{from: from, to: to, work: x.work}
+}
+
+// paths opens the intervals of a path on the hosts of an interval of URL keys: on one name at its ports.
+func (x *execution) paths(p *part, n *node) (its []iterator) {
+	hosts, err := p.hostKeys(n.from, n.to, x.work)
+	if err != nil {
+		x.work.fail(err)
+	}
+	for _, h := range hosts {
+		from := string(h) + n.path
+		if it := x.keys(p, &node{from: from, to: behind(from)}); it != nil {
+			its = append(its, it)
+		}
+	}
+	return its
 }
 
 func (x *execution) weigher(p *part) weigher {

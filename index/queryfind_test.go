@@ -138,7 +138,10 @@ func TestHostPorts(t *testing.T) {
 	for q, want := range map[string][]int{
 		"host:a.example": {0, 1, 2}, "host:a.example:8080": {1}, "host:b.a.example net": {3, 4},
 		"host:a.example:1": nil, "site:a.example": {0, 1, 2, 3, 4}, "site:a.example:9090": {2},
-		"net -host:a.example": {3, 4}, "http://b.a.example:8080/0004": {4, 0, 1, 2, 3},
+		"site:a.example/0": {0, 1, 2}, "site:a.example/0002": {2}, "site:a.example:8080/0": {1},
+		"site:a.example/1": nil, "site:b.a.example/0 net": {3, 4}, "net -site:a.example/0": {3, 4},
+		"site:a.example/0001 site:b.a.example/0004": {1, 4},
+		"net -host:a.example":                       {3, 4}, "http://b.a.example:8080/0004": {4, 0, 1, 2, 3},
 		"url:http://b.a.example:8080/0004": {4},
 	} {
 		got := numbers(search(t, x, q))

@@ -25,6 +25,7 @@ type node struct {
 	weight   float64   // of a form below nodeAny; 0 means 1
 	from, to string    // of nodeKeys: URL keys, from inclusive, to exclusive
 	more     *node     // of nodeKeys: an interval behind that one which counts as well
+	path     string    // of nodeKeys: beginning of the paths that count in it; "": all do
 
 	// Of nodeValue: documents whose value is in texts (language codes; media types, "image/" for all images), or from
 	// lo to hi, both inclusive (dates in Unix seconds, sizes in bytes). math.MinInt64 and math.MaxInt64 are open ends.

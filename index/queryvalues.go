@@ -48,9 +48,12 @@ func parseSite(f *queryField, text string) (*node, error) {
 		n.from = strings.TrimSuffix(n.from, ")")
 	}
 	n.to = behind(n.from)
-	if f.name == "host" && !strings.Contains(n.from, ":") {
-		ports := strings.TrimSuffix(n.from, ")") + ":" // hosts below this one stand between it and its ports
+	if (f.name == "host" || path != "") && !strings.Contains(string(h), ":") {
+		ports := strings.TrimSuffix(string(h), ")") + ":" // hosts below this one stand between it and its ports
 		n.more = &node{kind: nodeKeys, from: ports, to: behind(ports)}
+		if path != "" {
+			n.more.path = "/" + path
+		}
 	}
 	return n, nil
 }

@@ -215,6 +215,9 @@ func (seg *segment) part(i int, st *state) *part {
 		behind, err := keys.first(to)
 		return first, behind, err
 	}
+	p.hostKeys = func(from, to string, work *budget) ([]urlkey.HostKey, error) {
+		return newKeyReader(st.snap, seg).hosts(from, to, work)
+	}
 	p.column = func(letter byte, block uint32, dst *columnBlock) error {
 		return seg.readColumn(st.snap, letter, block, dst)
 	}

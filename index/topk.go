@@ -22,7 +22,8 @@ type part struct {
 	// language is that of all documents; "" if there are several, or none.
 	language string
 	open     func(term string) (list, error)
-	keys     func(from, to string) (first, behind uint32, err error) // documents with keys of an interval
+	keys     func(from, to string) (first, behind uint32, err error)       // documents with keys of an interval
+	hostKeys func(from, to string, work *budget) ([]urlkey.HostKey, error) // hosts with keys of an interval
 	key      func(doc uint32) (urlkey.Key, error)
 	column   func(letter byte, block uint32, dst *columnBlock) error
 	// columnOf is column of the documents whose bits are set; the numbers of others are any.

@@ -256,14 +256,15 @@ func TestSuggest(t *testing.T) {
 	x := indexWords(t, 150, texts...)
 	for range 2 {
 		for query, want := range map[string]string{
-			"linx":                              "linux",
-			"softwrae":                          "software",
-			"pakcage":                           "package",
-			"software":                          "",
-			"kernel software":                   "",
-			"softwrae OR linx":                  "software OR linux",
-			`"softwrae"`:                        "",
-			`"the softwrae" linx`:               `"the softwrae" linux`, // the phrase is nowhere, so it is only preferred
+			"linx":             "linux",
+			"softwrae":         "software",
+			"pakcage":          "package",
+			"software":         "",
+			"kernel software":  "",
+			"softwrae OR linx": "software OR linux",
+			`"softwrae"`:       "",
+			// The phrase is nowhere, so it is only preferred.
+			`"the softwrae" linx`:               `"the softwrae" linux`,
 			`"the software" linx`:               `"the software" linux`,
 			"-softwrae linux":                   "",
 			"+softwrae +license":                "+software +license", // finds less than the relaxed query does
