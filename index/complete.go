@@ -4,7 +4,6 @@ package index
 
 import (
 	"context"
-	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -20,9 +19,10 @@ type Completion struct {
 }
 
 // Complete returns the words of the index that begin with the last word of text: those in most documents first, then by
-// alphabet. limit 0 means 10, and at most 100 are returned. Text that ends in white space has no last word. What it
-// has not found after 50 ms, or when ctx ends, it leaves out: with a vocabulary of a million words only the first call
-// after a Refresh takes so long, because words are still being read into memory.
+// alphabet. The last word of a name with signs, such as pg_hb, is its last part; in C+ and C# the sign is of the word.
+// limit 0 means 10, and at most 100 are returned. Text that ends in white space, or in another sign, has no last word.
+// What it has not found after 50 ms, or when ctx ends, it leaves out: with a vocabulary of a million words only the
+// first call after a Refresh takes so long, because words are still being read into memory.
 func (x *Index) Complete(ctx context.Context, text string, limit int) (_ []Completion, err error) {
 	st, err := x.acquire()
 	if err != nil {
@@ -36,14 +36,7 @@ func (x *Index) Complete(ctx context.Context, text string, limit int) (_ []Compl
 	if len(text) > maxQuery {
 		return nil, ctx.Err()
 	}
-	at := strings.LastIndexFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || strings.ContainsRune("\"():+-", r)
-	})
-	if at >= 0 {
-		_, n := utf8.DecodeRuneInString(text[at:])
-		at += n
-	}
-	at = max(at, 0)
+	at := lastWord(text)
 	prefix := foldPrefix(text[at:])
 	if prefix == "" {
 		return nil, ctx.Err()
@@ -58,6 +51,27 @@ func (x *Index) Complete(ctx context.Context, text string, limit int) (_ []Compl
 		out[i] = Completion{text[:at] + w.term, w.term, w.df}
 	}
 	return out, ctx.Err()
+}
+
+// lastWord returns where the last word of a text begins: of a name with signs its last part, because names are indexed
+// as their parts. Signs that end C++ and C# are of the word.
+func lastWord(text string) int {
+	end := len(text)
+	for end > 0 && (text[end-1] == '+' || text[end-1] == '#') {
+		end--
+	}
+	at := end
+	for at > 0 {
+		r, n := utf8.DecodeLastRuneInString(text[:at])
+		if !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.Cf) {
+			break
+		}
+		at -= n
+	}
+	if at == end {
+		return len(text) // signs alone
+	}
+	return at
 }
 
 // vocabularyDeadline ends a completion.

@@ -240,6 +240,26 @@ func TestComplete(t *testing.T) {
 		f("x", 0)
 		inMemory(t, x)
 	}
+	names := indexWords(t, 1, "pg_hba.conf", "O'Reilly", "dict.setdefault hba C++",
+		"C# and c, mobile.max_connections well-known")
+	for text, want := range map[string]string{
+		"pg_hb": "pg_hba 2", "see pg_hba.c": "see pg_hba.c 1, see pg_hba.c# 1, see pg_hba.c++ 1, see pg_hba.conf 1, " +
+			"see pg_hba.connections 1",
+		"dict.se": "dict.setdefault 1", "dict.SetD": "dict.setdefault 1", "C+": "c++ 1", "the c++": "the c++ 1",
+		"C#": "c# 1", "O'Re": "O'reilly 1", "max_co": "max_conf 1, max_connections 1", "well-kn": "well-known 1",
+		"+re": "+reilly 1", "a+re": "a+reilly 1", "title:Re": "title:reilly 1", "“re": "“reilly 1",
+		"std::max": "std::max 1",
+		"pg_":      "", "+": "", "C+++": "", "c++ ": "", "re?": "", "co\u0301n": "conf 1, connections 1",
+	} {
+		got, err := names.Complete(context.Background(), text, 0)
+		var list []string
+		for _, c := range got {
+			list = append(list, fmt.Sprint(c.Text, " ", c.Documents))
+		}
+		if strings.Join(list, ", ") != want || err != nil {
+			t.Errorf("%s: %s, want %s: %v", text, strings.Join(list, ", "), want, err)
+		}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := x.Complete(ctx, "ca", 0); err != context.Canceled {
