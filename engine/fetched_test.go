@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/index"
 )
 
 // TestFetched: pages are found by when the text in the index was fetched, and ordered by it. A 304, and a fetch that
-// finds the same, change no document, and so not its time; an index that is made anew takes the newest copies.
+// finds the same, change no document, and so not its time; an index that is made anew takes the newest copies. What is
+// exported has the times that hits have.
 func TestFetched(t *testing.T) {
 	var round atomic.Int32
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -44,14 +46,25 @@ func TestFetched(t *testing.T) {
 	o.Now = func() time.Time { return first.AddDate(0, 0, 40*int(round.Load())).Add(time.Since(start)) }
 	e := open(t, o)
 	defer func() { mustClose(t, e) }()
-	// finds compares the months and titles of hits, which must come with the latest fetch first.
+	// finds compares the months and titles of hits, which must come with the latest fetch first, and their times with
+	// those of the documents.
 	finds := func(query string, want ...string) {
 		t.Helper()
+		times := map[string]time.Time{}
+		if err := e.Inspect().Documents(ctx, func(c *policy.IndexChange) error {
+			times[c.ID] = c.Document.FetchTime
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
 		r, err := e.Search(ctx, query, engine.SearchOptions{Deadline: patient, Order: index.OrderFetched, Strict: true})
 		var got []string
 		for i, h := range r.Hits {
 			if i > 0 && h.Fetched.After(r.Hits[i-1].Fetched) {
 				t.Errorf("%s: %s comes after %s", query, h.Fetched, r.Hits[i-1].Fetched)
+			}
+			if !times[h.URL].Equal(h.Fetched) {
+				t.Errorf("%s: %s was fetched at %s, the document says %s", query, h.URL, h.Fetched, times[h.URL])
 			}
 			got = append(got, h.Fetched.Format("2006-01 ")+h.Title)
 		}

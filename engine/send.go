@@ -315,6 +315,8 @@ type changes struct {
 	stamps []uint64
 	bytes  int
 	next   []byte // the first key that was not looked at; nil: none is left
+
+	fetched *index.FetchTimes // of the snapshot that is looked at
 }
 
 func newChanges(x *indexing, sent storage.Range, most int, from []byte) *changes {
@@ -337,6 +339,9 @@ func (c *changes) collect(ctx context.Context, store *storage.Store, of []storag
 	if !c.sent.IsZero() {
 		sent = storage.NewFinder(snap, c.sent)
 		defer sent.Close()
+	}
+	if c.fetched, err = index.NewFetchTimes(snap); err != nil {
+		return err
 	}
 	keys := newUnion(snap, of, c.next)
 	defer keys.close()
@@ -418,6 +423,13 @@ func (c *changes) compare(
 	d, err := c.x.sendable(key, text, &r, sum)
 	if err != nil || d == nil {
 		return err
+	}
+	if sum == at.Stamp { // the index has it, perhaps of an earlier fetch that found the same
+		if t, err := c.fetched.Of(key, at); err != nil {
+			return err
+		} else if !t.IsZero() {
+			d.FetchTime = t
+		}
 	}
 	return c.add(key, d, sum)
 }

@@ -60,8 +60,8 @@ type IndexDocument struct {
 	Language  string   // BCP 47, "": unknown
 	Type      string   // media type, "": unknown
 	Date      time.Time
-	FetchTime time.Time // of the fetch that brought the text
-	Segment   uint32    // that has the text
+	FetchTime time.Time // of the fetch that brought the text, as index.Hit.Fetched
+	Segment   uint32    // of the last fetch that got the text
 	Digest    string    // the page's signature in hexadecimal, "": it has none
 	Boost     float64   // 1: none
 	Stored    []storage.Field
