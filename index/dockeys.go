@@ -200,27 +200,6 @@ func (k *keyReader) only(doc uint32) (key []byte, err error) {
 	return key, nil
 }
 
-// hosts returns the hosts that have keys in an interval, from inclusive, to exclusive; fewer if the budget is over.
-func (k *keyReader) hosts(from, to string, work *budget) (list []urlkey.HostKey, err error) {
-	for work.spend(readUnits) {
-		doc, err := k.first(from)
-		if err != nil || doc >= k.seg.info.Docs {
-			return list, err
-		}
-		key, err := k.only(doc)
-		if err != nil || string(key) >= to {
-			return list, err
-		}
-		host := urlkey.Key(key).HostKey()
-		if host == "" {
-			return list, fmt.Errorf("%w: index segment %d: key %q", storage.ErrCorrupt, k.seg.number, key)
-		}
-		list = append(list, host)
-		from = behind(string(host))
-	}
-	return list, nil
-}
-
 func (k *keyReader) missing(doc uint32) error {
 	return fmt.Errorf("%w: index segment %d has no document %d", storage.ErrCorrupt, k.seg.number, doc)
 }

@@ -162,7 +162,7 @@ func (s *expander) isWordOf(stem string, lang analysis.Language) (bool, error) {
 	if lang == analysis.English {
 		return true, nil
 	}
-	for i, seg := range s.st.segments {
+	for _, seg := range s.st.segments {
 		n := &node{kind: nodeValue, value: valueLanguage}
 		for code := range seg.info.Languages {
 			if analysis.LanguageOf(code) == lang {
@@ -176,7 +176,11 @@ func (s *expander) isWordOf(stem string, lang analysis.Language) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if l != nil && s.meet(l, newValueIter(n, seg.part(i, s.st), s.work)) {
+		p := &part{docs: seg.info.Docs, dead: seg.dead}
+		p.column = func(letter byte, block uint32, dst *columnBlock) error {
+			return seg.readColumn(s.st.snap, letter, block, dst)
+		}
+		if l != nil && s.meet(l, newValueIter(n, p, s.work)) {
 			return true, nil
 		}
 	}

@@ -4,6 +4,7 @@ package index
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"time"
 
@@ -247,6 +248,27 @@ func (k *keyReader) first(key string) (uint32, error) {
 		}
 	}
 	return lo, nil
+}
+
+// hosts returns the hosts that have keys in an interval, from inclusive, to exclusive; fewer if the budget is over.
+func (k *keyReader) hosts(from, to string, work *budget) (list []urlkey.HostKey, err error) {
+	for work.spend(readUnits) {
+		doc, err := k.first(from)
+		if err != nil || doc >= k.seg.info.Docs {
+			return list, err
+		}
+		key, err := k.only(doc)
+		if err != nil || string(key) >= to {
+			return list, err
+		}
+		host := urlkey.Key(key).HostKey()
+		if host == "" {
+			return list, fmt.Errorf("%w: index segment %d: key %q", storage.ErrCorrupt, k.seg.number, key)
+		}
+		list = append(list, host)
+		from = behind(string(host))
+	}
+	return list, nil
 }
 
 // page returns candidates as hits. It reads what hits show, for these alone. When the deadline is over, it goes on for
