@@ -173,7 +173,8 @@ func (w *work) afterDelete(
 
 // sendRemoved tells the index writers what a removal changed, if it did change anything. A crawl does so at its end.
 func (w *work) sendRemoved(ctx context.Context, r *DeleteReport) (err error) {
-	if r.Records+r.Documents+r.Refreshed > 0 {
+	all := r.Records + r.Documents + r.Inlinks + r.Withheld + r.Parsed + r.Captures + r.Restored + r.Refreshed
+	if all > 0 {
 		r.Writers, err = w.sendAll(ctx, nil, sendOptions{})
 	}
 	return err
