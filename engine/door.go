@@ -201,8 +201,9 @@ func (e *Engine) InvertLinks(ctx context.Context, segment uint32) (InvertReport,
 	if r.Purged = purged.Records; err != nil {
 		return r, err
 	}
-	marked.Records, marked.Documents = marked.Records+purged.Records, marked.Documents+purged.Documents
-	marked.Refreshed += purged.Refreshed
+	if purged.any() { // one sending is for both
+		marked = purged
+	}
 	return r, e.w.sendRemoved(ctx, &marked)
 }
 

@@ -171,10 +171,14 @@ func (w *work) afterDelete(
 	return nil
 }
 
+// any reports whether a removal changed anything.
+func (r *DeleteReport) any() bool {
+	return r.Records+r.Documents+r.Inlinks+r.Withheld+r.Parsed+r.Captures+r.Restored+r.Refreshed > 0
+}
+
 // sendRemoved tells the index writers what a removal changed, if it did change anything. A crawl does so at its end.
 func (w *work) sendRemoved(ctx context.Context, r *DeleteReport) (err error) {
-	all := r.Records + r.Documents + r.Inlinks + r.Withheld + r.Parsed + r.Captures + r.Restored + r.Refreshed
-	if all > 0 {
+	if r.any() {
 		r.Writers, err = w.sendAll(ctx, nil, sendOptions{})
 	}
 	return err
