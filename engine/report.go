@@ -130,7 +130,7 @@ type GenerateReport struct {
 	Held map[string]uint64 `json:"held,omitempty"`
 	// Unread counts hosts with more URLs that are due, which were not read and so are in no other count: "budget" (of
 	// the host or its domain, which is used up), "scope", "blocked", "depth" (these URLs are deeper than the crawl
-	// goes).
+	// goes), "top" (their scores are worse than those of all that was chosen).
 	Unread map[string]uint64 `json:"unread_hosts,omitempty"`
 	Took   Duration          `json:"seconds"`
 }

@@ -87,6 +87,8 @@ type dueReader struct {
 	// that, and why admission refuses one.
 	wanted  func(r *storage.Record) string
 	refused func(reason string)
+	// least is a score below which nothing is wanted of what was never fetched; 0: all is. Whole classes are passed.
+	least float64
 }
 
 func (p *Phases) newDueReader(rd storage.Reader) *dueReader {
@@ -169,7 +171,7 @@ func (d *dueReader) choose(
 		s := &streams[i]
 		c.sel.Due += uint64(len(s.part))
 		c.sel.More = c.sel.More || len(s.part) > 0 || !s.done
-		c.sel.whole = c.sel.whole && s.done
+		c.sel.whole = c.sel.whole && s.done && !c.sel.worse
 		if len(s.part) == 0 {
 			s.extent = extent{from: s.to}
 		}
@@ -252,6 +254,10 @@ func (c *dueChoice) readKeys(s *dueStream) (keys []urlkey.Key, err error) {
 			c.seek = storage.AppendDueClass(c.seek[:n], int(e.Class)+1)
 			ok = sc.SeekGE(c.seek)
 			continue
+		}
+		if !e.Again && e.Class > 0 && c.least > 0 && c.least >= storage.ClassScore(e.Class-1) {
+			c.sel.worse = true // and so are all classes after it
+			break
 		}
 		c.key = append(append(c.key[:0], c.host...), e.Rest...)
 		if !c.taken(c.key) {

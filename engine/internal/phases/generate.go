@@ -28,14 +28,17 @@ type Generated struct {
 	// Held counts URLs that were read and left out, by reason: a constant Held… or what refuses them.
 	Held map[string]uint64
 	// Unread counts hosts of which some URLs that are due were not read, so that Held does not count them: by
-	// HeldBudget, which is used up, or by why admission refuses all of the host, or what is deeper than the crawl goes.
+	// HeldBudget, which is used up, or by why admission refuses all of the host, or what is deeper than the crawl goes;
+	// or by HeldTop: they are worse than as many as are wanted.
 	Unread map[string]uint64
 }
 
 // Generate chooses the due URLs with the best scores and writes them as the fetchlists of new
 // open segments. hostdb says which hosts have something due; all others are skipped, so the cost is that of
 // the hosts with work, not of the whole crawldb. URLs that wait in the fetchlist of an unfinished
-// segment are left out for a week (Nutch: crawl.gen.delay). If nothing is due the error is ErrNothingDue.
+// segment are left out for a week (Nutch: crawl.gen.delay). If nothing is due the error is ErrNothingDue. Once as many
+// are found as are wanted, no score class of a host is read that is worse than all of them: of 10^8 URLs on 330,000
+// hosts, all due and with scores that differ, that were most.
 //
 // Of equal scores, the first URL of each host comes before the second of any, so that hosts get their turns. Of each
 // host are taken the best, of these the best of each domain, of these the best of each address, of these those of
@@ -218,6 +221,7 @@ func (g *generation) chooseHost(
 		sel = Selection{Due: uint64(len(list)), whole: true}
 	}
 	if !byDay && err == nil {
+		g.due.least = g.best.least()
 		list, sel, err = g.due.choose(h, g.now, limit, limit+selectRoom, taken, nil)
 	}
 	if err != nil {
@@ -228,6 +232,9 @@ func (g *generation) chooseHost(
 	g.held(reason, int(sel.Due)-len(list))
 	if sel.deeper {
 		g.unread(admission.ReasonDepth)
+	}
+	if sel.worse {
+		g.unread(HeldTop)
 	}
 	if g.left != math.MaxInt64 {
 		g.left -= int64(len(list))

@@ -81,6 +81,14 @@ type picker struct {
 	dealt *GenerateOptions
 }
 
+// least is a score below which nothing is wanted any more; 0: all is.
+func (p *picker) least() float64 {
+	if !p.full {
+		return 0
+	}
+	return p.list[p.limit-1].Score
+}
+
 // add gives it one.
 func (p *picker) add(c chosen) {
 	if p.full && inTurn(&c, &p.list[p.limit-1]) > 0 {

@@ -101,6 +101,7 @@ type Selection struct {
 	NextDue int64  // the least fetch time of records that are not due yet, in ms, as far as was read; 0: none
 	whole   bool   // all that is due was read, but for what is too deep
 	deeper  bool   // URLs were passed that are too deep, without being counted
+	worse   bool   // URLs were passed that are worse than dueReader.least, without being counted
 }
 
 // DueHosts calls each with hosts that have a URL due at now (in ms) and of which some URL may be in scope, in key
