@@ -96,9 +96,6 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 		if host, ok := ruledHost(key); ok {
 			return x.titles.set(host, values[0])
 		}
-		if len(values[0]) > 0 { // titlesOnly
-			return x.titles.begin(key)
-		}
 		return x.decide(snap, records, links, key, old)
 	})
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -32,9 +33,6 @@ type reanchoring struct {
 	mu   sync.Mutex // guards rest
 	rest *storage.Sorter
 }
-
-// titlesOnly is the value of a key at which build learns what the titles of the host share, and does nothing else.
-const titlesOnly = 1
 
 // reanchor does what a reanchoring can do of a refresh, and replaces x.keys. close ends the sorter that it made.
 func (x *indexing) reanchor(ctx context.Context) (err error) {
@@ -170,7 +168,7 @@ type looker struct {
 	links   *targets
 	records *storage.Finder
 	located *storage.Finder
-	host    []byte // the last of which rest has a page, if all hosts must come to build
+	ruled   []byte // the last host of which rest has the rule, if all hosts must come to build
 }
 
 // look looks at one key.
@@ -205,7 +203,7 @@ func (k *looker) one(key, value []byte) (_ []byte, again bool, err error) {
 	if err != nil || k.denied(u) {
 		return nil, true, err
 	}
-	if err := errors.Join(k.titles.peek(key), k.readAnchors(k.links, key)); err != nil {
+	if err := errors.Join(k.titles.peek(key), k.passRule(key), k.readAnchors(k.links, key)); err != nil {
 		return nil, false, err
 	}
 	at, err := index.DecodeLocated(located)
@@ -222,9 +220,17 @@ func (k *looker) one(key, value []byte) (_ []byte, again bool, err error) {
 			return nil, false, err
 		}
 	}
-	if host := urlkey.HostKeyOf(key); !k.changed && !bytes.Equal(host, k.host) {
-		k.host = append(k.host[:0], host...)
-		return []byte{titlesOnly}, true, nil
-	}
 	return nil, false, nil
+}
+
+// passRule adds the rule of the host of a page, which was learned, to what is left: build need not learn it again.
+func (k *looker) passRule(key []byte) error {
+	host := urlkey.HostKeyOf(key)
+	if k.changed || bytes.Equal(host, k.ruled) {
+		return nil
+	}
+	k.ruled = append(k.ruled[:0], host...)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.rest.Add(append(slices.Clip(host), storage.StaleHost), k.titles.rule.append(nil))
 }

@@ -80,8 +80,14 @@ func (t *titles) looks(texts *walks) {
 // takes makes it take rules from set, which writes them, and others as they are.
 func (t *titles) takes(in *storage.Ingestion) { t.table = in.Table(storage.Meta()) }
 
-// set is announce, and writes the rule.
+// set is announce, and writes the rule if it is another one. In a refresh of all pages the rows of hosts that do not
+// come are left over.
 func (t *titles) set(host, value []byte) error {
+	if t.refresh {
+		if old, err := t.enter(host); err != nil || bytes.Equal(old.append(nil), value) {
+			return err
+		}
+	}
 	if err := t.announce(host, value); err != nil {
 		return err
 	}
