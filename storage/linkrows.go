@@ -247,7 +247,7 @@ func (v *reads) Inlinks(target urlkey.Key, limit int) (_ []Inlink, err error) {
 	if err := v.usable(); err != nil {
 		return nil, err
 	}
-	linkdb := Linkdb()
+	linkdb, opened := Linkdb(), v.s.closings.now()
 	it, err := v.r.NewIter(&pebble.IterOptions{
 		LowerBound: linkdb.appendKey(nil, AppendLinkdbKey(nil, []byte(target), 0)),
 		UpperBound: linkdb.appendKey(nil, append([]byte(target), keySeparator+1)),
@@ -256,7 +256,7 @@ func (v *reads) Inlinks(target urlkey.Key, limit int) (_ []Inlink, err error) {
 		return nil, fmt.Errorf("linkdb at %q: %w", target, classified(err))
 	}
 	defer func() {
-		if cerr := it.Close(); cerr != nil {
+		if cerr := v.s.closings.close(it, opened); cerr != nil {
 			err = errors.Join(err, fmt.Errorf("linkdb at %q: %w", target, classified(cerr)))
 		}
 	}()

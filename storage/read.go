@@ -113,6 +113,7 @@ func (r Range) oftenAbsent() bool {
 // probe looks up a key through an iterator. Pebble's Get does not use the filters of the last level,
 // where nearly all keys are, so an absent key would cost a block read.
 func (v *reads) probe(r Range, full, key, buf []byte) (value []byte, ok bool, err error) {
+	opened := v.s.closings.now()
 	it, err := v.r.NewIter(&pebble.IterOptions{UseL6Filters: true})
 	if err == nil {
 		var stored []byte
@@ -121,7 +122,7 @@ func (v *reads) probe(r Range, full, key, buf []byte) (value []byte, ok bool, er
 				value, ok = append(buf[:0], stored...), true
 			}
 		}
-		err = errors.Join(err, it.Close())
+		err = errors.Join(err, v.s.closings.close(it, opened))
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("reading %s at %.200q: %w", r, key, classified(err))
@@ -165,6 +166,9 @@ type Scanner struct {
 	value []byte
 	err   error
 	seek  []byte // scratch
+
+	closings *closings
+	opened   uint64 // see closings.close
 }
 
 // Scan returns a Scanner over the relative keys [from, to) of a range; nil leaves that end open. Close
@@ -182,6 +186,7 @@ func (v *reads) Scan(r Range, from, to []byte) *Scanner {
 	if bytes.Compare(o.LowerBound, o.UpperBound) > 0 {
 		o.UpperBound = o.LowerBound // Pebble's bounds must be in order: an empty scan
 	}
+	sc.closings, sc.opened = &v.s.closings, v.s.closings.now()
 	it, err := v.r.NewIter(o)
 	if err != nil {
 		sc.err = fmt.Errorf("scanning %s: %w", r, classified(err))
@@ -248,7 +253,7 @@ func (sc *Scanner) Err() error { return sc.err }
 // Close releases the scanner and returns the first error, also that of an earlier move.
 func (sc *Scanner) Close() error {
 	if sc.it != nil {
-		if err := sc.it.Close(); err != nil && sc.err == nil {
+		if err := sc.closings.close(sc.it, sc.opened); err != nil && sc.err == nil {
 			sc.err = fmt.Errorf("scanning %s: %w", sc.r, classified(err))
 		}
 		sc.it = nil

@@ -39,6 +39,7 @@ type Store struct {
 	lock     *pebble.Lock
 	health   *health
 	freeze   *freeze
+	closings closings
 	readOnly bool
 	salvage  bool
 	fsCloser io.Closer
@@ -81,6 +82,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s.popts = o.pebbleOptions(s.fs, s.health)
+	s.closings.listen(s.popts.EventListener)
 	s.cache = newBlockCache(o.CacheBytes, o.IdleCacheBytes)
 	s.popts.Cache = s.cache.cache
 	if err := peekFormat(dir, s.popts, s.lock, s.salvage); err != nil {
@@ -245,6 +247,7 @@ func (s *Store) release() error {
 	var errs []error
 	if s.db != nil {
 		s.flush()
+		s.closings.end()
 		errs = append(errs, closing(s.db.Close()))
 		s.db = nil
 	}
