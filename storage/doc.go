@@ -65,9 +65,10 @@
 //
 // A Store, a Snapshot and an Ingestion are safe for concurrent use. A Scanner, Run, Sorter or
 // TableWriter belongs to one goroutine at a time, but different TableWriters of one Ingestion may be
-// used at the same time. A Store's goroutines end in Close: Pebble's (flush, compaction, log), and those that
-// close iterators which a compaction has overtaken (closing.go). Readers never wait. Commits of ingestions wait for each other. Writers that call Apply at the
-// same time share one fsync, and wait some milliseconds while an overlapping ingestion commits.
+// used at the same time. A Store's goroutines end in Close: Pebble's (flush, compaction, log), and
+// those that close iterators which a compaction has overtaken (closing.go). Readers never wait.
+// Commits of ingestions wait for each other. Writers that call Apply at the same time share one fsync,
+// and wait some milliseconds while an overlapping ingestion commits.
 //
 // # Bounds
 //
