@@ -17,6 +17,7 @@ func (s *situation) look(w *work, f *fetching) {
 	s.holders, s.syncing, s.silent = f.pool.Held(), f.pool.Syncing(now), f.pool.Silent(now)
 	s.lookups, s.refills, s.failing, s.slow = f.source.Lookups(), stats.Refilling, stats.Failing, stats.SlowReady
 	s.doing, s.processors = f.pool.Doing(), w.busy.look(w.o.Processors)
+	s.Progress.doing = &s.doing
 	s.troubles = w.net.hosts.Troubles()
 	s.delay = time.Duration(w.live.delay.Load())
 	if stats.Ready == 0 || stats.Hosts <= heldHostsAlways {

@@ -5,6 +5,8 @@ package engine
 import (
 	"runtime/metrics"
 	"time"
+
+	"github.com/seine-crawler/seine/engine/internal/visit"
 )
 
 // Progress is a crawl at one moment. Counts are of this crawl and only grow; what is marked "now" is the present state.
@@ -51,6 +53,8 @@ type Progress struct {
 	MaxPages       int64             `json:"max_pages,omitempty"`
 	MaxBytes       int64             `json:"max_bytes,omitempty"`
 	MaxTime        time.Duration     `json:"max_time_ns,omitempty"`
+
+	doing *[visit.DoingCount]int // what the fetchers did at that moment, of which the cause is; nil: there were none
 }
 
 // ETA returns the time to the limit that is nearest at the average rate so far, and the share of it that is used, from

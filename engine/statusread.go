@@ -68,6 +68,11 @@ func (i *Inspector) Status() (Status, error) {
 		p := l.progress
 		s.Progress, s.Newest = &p, i.history.newest(l.started)
 	}
+	if s.Progress != nil && s.Progress.doing != nil {
+		for doing, n := range s.Progress.doing {
+			s.Fetchers = append(s.Fetchers, FetcherCount{doingNames[doing], n})
+		}
+	}
 	return s, i.addAlerts(&s)
 }
 
@@ -111,9 +116,6 @@ func (c *conductor) progressNow(look func(*fetching)) Progress {
 
 // look adds what a run of fetchers knows.
 func (s *Status) look(w *work, f *fetching, shares *shares) {
-	for doing, n := range f.pool.Doing() {
-		s.Fetchers = append(s.Fetchers, FetcherCount{doingNames[doing], n})
-	}
 	s.Refills, s.Lookups = f.frontier.Stats().Refilling, f.source.Lookups()
 	s.HostsLimit, s.QueuedLimit = shares.hosts, shares.urls
 	top, span := f.pool.Top(topHostsShown)
