@@ -55,25 +55,32 @@ func (i *Inspector) Status() (Status, error) {
 	if c := i.crawl.Load(); c != nil {
 		s.Running, s.Started, s.Stopping = true, c.started.UTC(), c.ctx.Err() != nil
 		p := c.progressNow(func(f *fetching) { s.look(w, f, &shares) })
-		s.Progress, s.Newest = &p, i.history.newest(c.started)
+		s.running(&p)
+		s.Newest = i.history.newest(c.started)
 	} else if b := i.fetch.Load(); b != nil {
 		s.Running, s.Started, s.Stopping = true, b.started.UTC(), b.ctx.Err() != nil
 		p := b.progress(w, func(f *fetching) { s.look(w, f, &shares) })
-		s.Progress = &p
+		s.running(&p)
 	} else if l := i.last.Load(); l != nil {
 		s.Started, s.Ended, s.Stopped = l.started.UTC(), l.ended.UTC(), l.stopped
 		if l.err != nil {
 			s.Error = l.err.Error()
 		}
 		p := l.progress
+		p.doing = nil
 		s.Progress, s.Newest = &p, i.history.newest(l.started)
 	}
-	if s.Progress != nil && s.Progress.doing != nil {
-		for doing, n := range s.Progress.doing {
+	return s, i.addAlerts(&s)
+}
+
+// running adds what goes on.
+func (s *Status) running(p *Progress) {
+	if s.Progress = p; p.doing != nil {
+		for doing, n := range p.doing {
 			s.Fetchers = append(s.Fetchers, FetcherCount{doingNames[doing], n})
 		}
+		p.doing = nil
 	}
-	return s, i.addAlerts(&s)
 }
 
 // Paused reports whether crawls begin no requests, since Engine.Pause was called: the running one, and later ones.
