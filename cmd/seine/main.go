@@ -20,6 +20,9 @@ import (
 func main() {
 	// A sample of the heap profile walks a deep stack. One in 512 KiB, as by default, cost a crawl 7 µs a page.
 	runtime.MemProfileRate = 4 << 20
+	// The end of run lets go of the signals. A second Ctrl-C in the moment between that and the exit must not make a
+	// clean stop look like a killed one.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
