@@ -128,7 +128,7 @@ func (w *work) openRooms() (err error) {
 	w.segments = w.newSegments()
 	w.phases = phases.New(phases.Env{
 		Store: w.store, Admission: w.admission, Sorter: w.sorter, TableBytes: o.shares().keyTable, Now: o.Now,
-		Processors: o.Processors,
+		Processors: o.Processors, Busy: func(of phases.Step) func() { return w.stages.time(sharedStages[of]) },
 		SorterOf: func(bytes int64, combine func(dst, a, b []byte) []byte) *storage.Sorter {
 			return w.sorterOf(bytes)(combine)
 		},

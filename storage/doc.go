@@ -26,6 +26,8 @@
 //	                                                             TableWriter ├─▶ Ingestion.Commit
 //	                                                             PutSegment  ┘   all or nothing
 //
+// Where there is much, several goroutines do this side by side, each with a part of the keys (parts.go).
+//
 // # Life
 //
 // An ingestion of inject or updatedb creates a crawldb record, as one value of one table. MergeJoin

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -30,8 +31,8 @@ import (
 //
 // A crash before the MANIFEST record is synced leaves files in tmp-ingest; the next Open deletes them.
 // What is small goes into the memtable instead, as one batch with one sync of the log: see gather.go.
-// Different goroutines may write the tables of different ranges; the ingestion's own methods are safe
-// for concurrent use. Make it with Store.NewIngestion; the zero value is not usable.
+// Different goroutines may write the tables of different ranges, or of different parts of one; the
+// ingestion's own methods are safe for concurrent use. Make it with Store.NewIngestion; the zero value is not usable.
 //
 // The idiom:
 //
@@ -41,7 +42,7 @@ type Ingestion struct {
 	s *Store
 
 	mu       sync.Mutex
-	tables   map[Range]*TableWriter
+	tables   map[Range][]*TableWriter // of parts that follow one another; mostly one
 	deleted  map[Range]bool
 	segments map[uint32]Segment
 	purged   map[uint32]bool // segments that stay in their state
@@ -61,7 +62,7 @@ type Ingestion struct {
 func (s *Store) NewIngestion() *Ingestion {
 	return &Ingestion{
 		s:        s,
-		tables:   map[Range]*TableWriter{},
+		tables:   map[Range][]*TableWriter{},
 		deleted:  map[Range]bool{},
 		segments: map[uint32]Segment{},
 		purged:   map[uint32]bool{},
@@ -72,14 +73,40 @@ func (s *Store) NewIngestion() *Ingestion {
 // Table returns the ingestion's writer for a range, the same one at every call. A writer that receives
 // no key makes no table.
 func (in *Ingestion) Table(r Range) *TableWriter {
+	return in.TableParts(r, [][]byte{nil})[0]
+}
+
+// TableParts returns a writer for each part of a range, for a goroutine each: the first key of a part is not below that
+// which from has for it, and its last one below the next part's. from ascends, and begins with nil: all that comes
+// before the second part. At every call for a range the parts must be the same, else all writers fail.
+func (in *Ingestion) TableParts(r Range, from [][]byte) []*TableWriter {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	w := in.tables[r]
-	if w == nil {
-		w = &TableWriter{in: in, r: r}
-		in.tables[r] = w
+	if parts, ok := in.tables[r]; ok {
+		if len(parts) != len(from) {
+			for _, w := range parts {
+				_ = w.fail(errors.New("BUG: storage: other parts of a range"))
+			}
+		}
+		return parts
 	}
-	return w
+	parts := make([]*TableWriter, len(from))
+	for i := range parts {
+		parts[i] = &TableWriter{in: in, r: r, least: from[i]}
+		if i+1 < len(from) {
+			parts[i].bound = from[i+1]
+		}
+	}
+	in.tables[r] = parts
+	return parts
+}
+
+// written is the number of keys of a range so far. Called with in.mu held, while nobody writes it.
+func (in *Ingestion) written(r Range) (n uint64) {
+	for _, w := range in.tables[r] {
+		n += w.count
+	}
+	return n
 }
 
 // DeleteRange deletes everything in a range at the cost of one tombstone. If the ingestion also writes
@@ -91,7 +118,7 @@ func (in *Ingestion) DeleteRange(r Range) error {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if w := in.tables[r]; w != nil && w.count > 0 {
+	if in.written(r) > 0 {
 		return fmt.Errorf("BUG: storage: DeleteRange of %s after its first key", r)
 	}
 	in.deleted[r] = true
@@ -177,16 +204,7 @@ func (in *Ingestion) commit() error {
 		return in.commitGathered()
 	}
 	for _, w := range in.sortedTables() {
-		if err := w.spill(); err != nil {
-			return err
-		}
-		// The last table was just split off: delete the rest of the range too.
-		if w.replaced && w.t == nil && w.err == nil {
-			if w.t, w.err = in.newTable(w.r); w.err != nil {
-				return w.err
-			}
-		}
-		if err := w.finish(w.r.end()); err != nil {
+		if err := w.complete(); err != nil {
 			return err
 		}
 	}
@@ -215,10 +233,9 @@ func (in *Ingestion) commit() error {
 // sortedTables returns the writers in key order, so that equal ingestions make equal files.
 func (in *Ingestion) sortedTables() []*TableWriter {
 	list := make([]*TableWriter, 0, len(in.tables))
-	for _, w := range in.tables {
-		list = append(list, w)
+	for _, r := range slices.SortedFunc(maps.Keys(in.tables), compareRanges) {
+		list = append(list, in.tables[r]...)
 	}
-	slices.SortFunc(list, func(a, b *TableWriter) int { return compareRanges(a.r, b.r) })
 	return list
 }
 
@@ -230,8 +247,8 @@ func compareRanges(a, b Range) int {
 // of it. Their tables would overlap, and tables of one ingestion have no order in time.
 func (in *Ingestion) checkDisjoint() error {
 	for d := range in.deleted {
-		for r, w := range in.tables {
-			if w.count == 0 || r == d {
+		for r := range in.tables {
+			if in.written(r) == 0 || r == d {
 				continue
 			}
 			if bytes.HasPrefix(r.start(), d.start()) || bytes.HasPrefix(d.start(), r.start()) {
@@ -244,7 +261,7 @@ func (in *Ingestion) checkDisjoint() error {
 			}
 		}
 	}
-	if w := in.tables[Segments()]; w != nil && w.count > 0 {
+	if in.written(Segments()) > 0 {
 		return errors.New("BUG: storage: segments are written through PutSegment only")
 	}
 	return nil
@@ -255,7 +272,7 @@ func (in *Ingestion) checkDisjoint() error {
 // their own tables.
 func (in *Ingestion) writeDeletions() error {
 	for r := range in.deleted {
-		if w := in.tables[r]; w != nil && w.count > 0 {
+		if in.written(r) > 0 {
 			continue
 		}
 		t, err := in.newTable(r)
@@ -338,8 +355,10 @@ func (in *Ingestion) Abort() {
 // end closes and removes the remaining files. If removing a file fails, the next Open removes it.
 func (in *Ingestion) end() {
 	in.ended = true
-	for _, w := range in.tables {
-		w.abandon()
+	for _, parts := range in.tables {
+		for _, w := range parts {
+			w.abandon()
+		}
 	}
 	for _, name := range in.files {
 		if err := in.s.fs.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -388,161 +407,4 @@ func (in *Ingestion) isFirst(r Range) (bool, error) {
 		in.first[r] = first
 	}
 	return first, nil
-}
-
-// TableWriter writes one range of an ingestion. It belongs to one goroutine at a time. Its first error
-// is returned by every later call and by Commit.
-type TableWriter struct {
-	in    *Ingestion
-	r     Range
-	t     *sstable.Writer // nil before the first table, and between two
-	held  []byte          // keys and values for which there is no table yet; see gather.go
-	key   []byte          // the last whole key
-	count uint64
-	check int // keys until the next check of the table's size
-	err   error
-
-	// replaced is set when the ingestion deletes the old content of the range. Each table then carries a
-	// tombstone over its part of the range, [from, start of the next table). A tombstone hides only older
-	// keys, so those of its own table stay visible.
-	replaced bool
-	from     []byte // whole key; nil = the range's start
-}
-
-// Set adds a key; keys must be strictly increasing over Set and Delete (ErrOrder otherwise). It replaces
-// an older value of the key. Key and value are copied, and limited to KeyMaxBytes and ValueMaxBytes.
-// After the end of the ingestion the error is ErrClosed.
-func (w *TableWriter) Set(key, value []byte) error {
-	if err := w.prepare(key, value); err != nil {
-		return err
-	}
-	if w.t == nil {
-		w.hold(value, false)
-		return nil
-	}
-	if err := w.t.Set(w.key, value); err != nil {
-		return w.fail(err)
-	}
-	return w.split(len(value))
-}
-
-// Delete adds a tombstone for a key; the rules of Set apply.
-func (w *TableWriter) Delete(key []byte) error {
-	if err := w.prepare(key, nil); err != nil {
-		return err
-	}
-	if w.t == nil {
-		w.hold(nil, true)
-		return nil
-	}
-	if err := w.t.Delete(w.key); err != nil {
-		return w.fail(err)
-	}
-	return w.split(0)
-}
-
-// Count returns the number of keys set and deleted so far.
-func (w *TableWriter) Count() uint64 { return w.count }
-
-// prepare checks a key, and opens a table for it if none is open and the ingestion is large.
-func (w *TableWriter) prepare(key, value []byte) error {
-	if w.err != nil {
-		return w.err
-	}
-	if err := checkSize(w.r, key, value); err != nil {
-		return w.fail(err)
-	}
-	if w.count > 0 && bytes.Compare(key, w.key[w.r.n:]) <= 0 {
-		return w.fail(fmt.Errorf("BUG: %w: %.200q after %.200q", ErrOrder, key, w.key[w.r.n:]))
-	}
-	if w.t == nil {
-		if err := w.admit(len(key) + len(value)); err != nil {
-			return err
-		}
-	}
-	w.key = w.r.appendKey(w.key[:0], key)
-	w.count++
-	return nil
-}
-
-// admit makes room for a key and a value: among what is held, or in a table.
-func (w *TableWriter) admit(size int) error {
-	w.in.mu.Lock()
-	defer w.in.mu.Unlock()
-	if w.in.ended {
-		return fmt.Errorf("%w: the ingestion has ended", ErrClosed)
-	}
-	if w.count == 0 {
-		if err := w.in.s.mayWrite(); err != nil {
-			return w.fail(err)
-		}
-	}
-	if w.in.gather(size) {
-		return nil
-	}
-	if err := w.spill(); err != nil || w.t != nil {
-		return err
-	}
-	return w.open()
-}
-
-// open begins a table. Called with in.mu held.
-func (w *TableWriter) open() (err error) {
-	if w.t, err = w.in.newTable(w.r); err != nil {
-		return w.fail(err)
-	}
-	w.replaced = w.in.deleted[w.r]
-	w.check = tableSizeCheckKeys
-	return nil
-}
-
-// split finishes the table when it is large enough.
-func (w *TableWriter) split(added int) error {
-	w.check--
-	if w.check > 0 && added < tableSizeCheckBytes {
-		return nil
-	}
-	w.check = tableSizeCheckKeys
-	if w.t.Raw().EstimatedSize() < tableTargetBytes {
-		return nil
-	}
-	return w.finish(append(w.key, 0)) // the least key after this one
-}
-
-// finish closes and syncs the open table, if any; the next one, or the next range, begins at end.
-func (w *TableWriter) finish(end []byte) error {
-	if w.err != nil || w.t == nil {
-		return w.err
-	}
-	t := w.t
-	w.t = nil
-	var err error
-	if w.replaced {
-		if w.from == nil {
-			w.from = w.r.start()
-		}
-		err = t.DeleteRange(w.from, end)
-		w.from = bytes.Clone(end)
-	}
-	if err := errors.Join(err, t.Close()); err != nil {
-		return w.fail(err)
-	}
-	return nil
-}
-
-// abandon closes the open table without keeping its content.
-func (w *TableWriter) abandon() {
-	w.held = nil
-	if w.t != nil {
-		_ = w.t.Close() // the caller removes the file next
-		w.t = nil
-	}
-}
-
-// fail keeps the first error: nothing after it may be committed.
-func (w *TableWriter) fail(err error) error {
-	if w.err == nil {
-		w.err = fmt.Errorf("writing %s: %w", w.r, classified(err))
-	}
-	return w.err
 }

@@ -121,6 +121,8 @@ const (
 
 	// runBlockBytes is the raw size of a block of a spilled run.
 	runBlockBytes = 64 << 10
+	// runStartsMax is the most places of a spilled run from which on it can be read.
+	runStartsMax = 256
 	// runFanIn is how many spilled runs are merged at once. Each costs two block buffers of memory and one
 	// file descriptor.
 	runFanIn = 64

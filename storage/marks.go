@@ -55,8 +55,8 @@ type mark struct {
 
 // unmarks reports whether the ingestion changes what marks are about.
 func (in *Ingestion) unmarks() bool {
-	for r, w := range in.tables {
-		if w.count > 0 && r.marked() {
+	for r := range in.tables {
+		if in.written(r) > 0 && r.marked() {
 			return true
 		}
 	}

@@ -4,12 +4,14 @@ package storage
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"os"
+	"sort"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/klauspost/compress/s2"
@@ -34,8 +36,16 @@ import (
 // s2 reduces front-coded keys to about a third at 600 MB/s and more, so compressing costs less than
 // writing the other two thirds would.
 type runFile struct {
-	fs   vfs.FS
-	name string
+	fs     vfs.FS
+	name   string
+	size   int64
+	starts []runStart // in order
+}
+
+// runStart is a block from which on a run can be read, and its first key.
+type runStart struct {
+	offset int64
+	key    []byte
 }
 
 // write writes all pairs of src.
@@ -44,7 +54,7 @@ func (f *runFile) write(src source) error {
 	if err != nil {
 		return err
 	}
-	w := runWriter{w: bufio.NewWriterSize(file, runBlockBytes), block: make([]byte, 0, runBlockBytes+256)}
+	w := runWriter{w: bufio.NewWriterSize(file, runBlockBytes), block: make([]byte, 0, runBlockBytes+256), every: 1}
 	for {
 		key, value, ok, err := src.next()
 		if err == nil && ok {
@@ -54,7 +64,9 @@ func (f *runFile) write(src source) error {
 			return errors.Join(err, file.Close())
 		}
 		if !ok {
-			return errors.Join(w.flush(), w.w.Flush(), file.Close())
+			err := errors.Join(w.flush(), w.w.Flush(), file.Close())
+			f.size, f.starts = w.written, w.starts
+			return err
 		}
 	}
 }
@@ -67,12 +79,48 @@ func (f *runFile) remove() error {
 }
 
 // open starts reading.
-func (f *runFile) open() (source, error) {
+func (f *runFile) open() (source, error) { return f.openPart(nil, nil) }
+
+// openPart starts reading at the first key that is not below from; it ends before the first one that is not below to.
+// nil: at the beginning, with the last.
+func (f *runFile) openPart(from, to []byte) (source, error) {
 	file, err := f.fs.Open(f.name, vfs.SequentialReadsOption)
 	if err != nil {
 		return nil, err
 	}
-	return &runReader{name: f.name, file: file, r: bufio.NewReaderSize(file, runBlockBytes)}, nil
+	var in io.Reader = file
+	if from != nil {
+		// Of equal keys some may be in the block before that which begins with one.
+		i := sort.Search(len(f.starts), func(i int) bool { return bytes.Compare(f.starts[i].key, from) >= 0 })
+		offset := int64(0)
+		if i > 0 {
+			offset = f.starts[i-1].offset
+		}
+		in = io.NewSectionReader(file, offset, f.size-offset)
+	}
+	src := source(&runReader{name: f.name, file: file, r: bufio.NewReaderSize(in, runBlockBytes)})
+	if from != nil || to != nil {
+		src = &partSource{source: src, from: from, to: to}
+	}
+	return src, nil
+}
+
+// partSource is what a source has between two keys.
+type partSource struct {
+	source
+	from, to []byte
+	began    bool
+}
+
+func (p *partSource) next() (key, value []byte, ok bool, err error) {
+	key, value, ok, err = p.source.next()
+	for ; ok && !p.began && bytes.Compare(key, p.from) < 0; key, value, ok, err = p.source.next() {
+	}
+	p.began = true
+	if !ok || err != nil || p.to != nil && bytes.Compare(key, p.to) >= 0 {
+		return nil, nil, false, err
+	}
+	return key, value, true, nil
 }
 
 type runWriter struct {
@@ -80,6 +128,11 @@ type runWriter struct {
 	block []byte // pairs of the current block
 	last  []byte // previous key
 	out   []byte // compressed block
+
+	written int64
+	starts  []runStart
+	every   int // so many blocks one is in starts
+	skip    int // blocks before the next one
 }
 
 func (w *runWriter) add(key, value []byte) error {
@@ -91,6 +144,8 @@ func (w *runWriter) add(key, value []byte) error {
 	shared := 0
 	if len(w.block) > 0 {
 		shared = sharedBytes(w.last, key)
+	} else {
+		w.noteStart(key)
 	}
 	w.block = binary.AppendUvarint(w.block, uint64(shared))
 	w.block = binary.AppendUvarint(w.block, uint64(len(key)-shared))
@@ -98,6 +153,22 @@ func (w *runWriter) add(key, value []byte) error {
 	w.block = append(append(w.block, key[shared:]...), value...)
 	w.last = append(w.last[:0], key...)
 	return nil
+}
+
+// noteStart notes that a block begins with a key. Of a long run, every second start is dropped again and again.
+func (w *runWriter) noteStart(key []byte) {
+	if w.skip--; w.skip > 0 {
+		return
+	}
+	if len(w.starts) == runStartsMax {
+		for i := range runStartsMax / 2 {
+			w.starts[i] = w.starts[2*i]
+		}
+		w.starts = w.starts[:runStartsMax/2]
+		w.every *= 2
+	}
+	w.starts = append(w.starts, runStart{w.written, bytes.Clone(key)})
+	w.skip = w.every
 }
 
 func (w *runWriter) flush() error {
@@ -112,6 +183,7 @@ func (w *runWriter) flush() error {
 	var head [binary.MaxVarintLen64 + 4]byte
 	n := binary.PutUvarint(head[:], uint64(len(out)))
 	binary.LittleEndian.PutUint32(head[n:], crc32.Checksum(out, crc32.MakeTable(crc32.Castagnoli)))
+	w.written += int64(n + 4 + len(out))
 	if _, err := w.w.Write(head[:n+4]); err != nil {
 		return err
 	}

@@ -117,13 +117,9 @@ func (t *Sorter) fail(err error) error {
 // Sort returns the sorted run; no pair can be added after it. Keep the sorter open while the run is read,
 // and close the run before the sorter. A second Sort fails with ErrClosed.
 func (t *Sorter) Sort() (*Run, error) {
-	if t.err != nil {
-		return nil, t.err
+	if err := t.end(); err != nil {
+		return nil, err
 	}
-	if t.ended {
-		return nil, fmt.Errorf("%w: the sorter has been sorted", ErrClosed)
-	}
-	t.ended = true
 	var sources []source
 	fail := func(err error) (*Run, error) {
 		for _, src := range sources {
@@ -151,6 +147,18 @@ func (t *Sorter) Sort() (*Run, error) {
 func (t *Sorter) memory() source {
 	sortEntries(t.index, &t.arena)
 	return &memorySource{index: t.index, arena: &t.arena}
+}
+
+// end notes that no pair is added any more.
+func (t *Sorter) end() error {
+	if t.err != nil {
+		return t.err
+	}
+	if t.ended {
+		return fmt.Errorf("%w: the sorter has been sorted", ErrClosed)
+	}
+	t.ended = true
+	return nil
 }
 
 func (t *Sorter) folded(src source) source {
@@ -239,11 +247,17 @@ type memorySource struct {
 	arena   *arena
 	touched int // pairs from index[0] on that were read ahead
 	sum     byte
+	// unsorted: the first call of next sorts the index.
+	unsorted bool
 }
 
 const sourceAhead = 16
 
 func (m *memorySource) next() (key, value []byte, ok bool, err error) {
+	if m.unsorted {
+		m.unsorted = false
+		sortEntries(m.index, m.arena)
+	}
 	if len(m.index) == 0 {
 		return nil, nil, false, nil
 	}

@@ -52,6 +52,17 @@ func (c *Changes) Seed(key urlkey.Key) {
 	}
 }
 
+// Add adds what another has collected by Seed, Close and Referral. The other was made after c, and nobody uses it any
+// more.
+func (c *Changes) Add(other *Changes) {
+	maps.Copy(c.hosts, other.hosts)
+	maps.Copy(c.urls, other.urls)
+	c.closed = append(c.closed, other.closed...)
+	for domain, bits := range other.Referral.bits {
+		c.Referral.Add(domain, bits)
+	}
+}
+
 // Readmitted says that since NewChanges the caller has looked again at all links withheld below these prefixes, which
 // come from Pending. From Commit on they are no longer pending. "" stays pending if a live filter changed meanwhile.
 func (c *Changes) Readmitted(prefixes []string) {

@@ -45,6 +45,13 @@ func (d *dueChanges) addDay(r *storage.Record, key []byte, comes bool) error {
 	return d.added(from, comes)
 }
 
+// addKey notes a key that other changes had.
+func (d *dueChanges) addKey(key []byte, comes bool) error {
+	from := len(d.keys)
+	d.keys = append(d.keys, key...)
+	return d.added(from, comes)
+}
+
 // added notes the key that was appended at from.
 func (d *dueChanges) added(from int, comes bool) error {
 	d.list = append(d.list, dueChange{from, len(d.keys), comes})

@@ -45,18 +45,30 @@ type hostTally struct {
 
 // newHostTally returns a tally that writes into the ingestion. Call finish after the last change.
 func (p *Phases) newHostTally(ing *storage.Ingestion) *hostTally {
+	return p.newHostTallies(ing, [][]byte{nil})[0]
+}
+
+// newHostTallies returns a tally for each part of the keys, as in storage.Ingestion.TableParts, each for a goroutine of
+// its own. No host is in two parts. Call endHost of each after its last change, and then finishDays with all.
+func (p *Phases) newHostTallies(ing *storage.Ingestion, from [][]byte) []*hostTally {
+	n := len(from)
 	changes := dueChanges{
-		limit:  p.env.TableBytes / 4,
-		sorter: func() *storage.Sorter { return p.env.Sorter(foldLast) },
+		limit:  p.env.TableBytes / 4 / int64(n),
+		sorter: func() *storage.Sorter { return p.sorterOf(n, foldLast) },
 	}
-	t := &hostTally{
-		p: p, now: p.now(), w: ing.Table(storage.HostCountsRange()), due: ing.Table(storage.Due()),
-		known:   storage.NewFinder(p.env.Store, storage.HostCountsRange()),
-		stored:  p.env.Store.Scan(storage.Due(), nil, nil),
-		changes: changes, days: changes,
+	counts, due := ing.TableParts(storage.HostCountsRange(), from), ing.TableParts(storage.Due(), from)
+	tallies := make([]*hostTally, n)
+	for i := range tallies {
+		t := &hostTally{
+			p: p, now: p.now(), w: counts[i], due: due[i],
+			known:   storage.NewFinder(p.env.Store, storage.HostCountsRange()),
+			stored:  p.env.Store.Scan(storage.Due(), nil, nil),
+			changes: changes, days: changes,
+		}
+		tallies[i] = t
+		ing.Then(func() { p.places.changed(t.earned) })
 	}
-	ing.Then(func() { p.places.changed(t.earned) })
-	return t
+	return tallies
 }
 
 // keepRefreshed notes in the ingestion which documents change with the records, so that the mark of a refresh stays.
@@ -209,11 +221,22 @@ func (t *hostTally) finish() error {
 	if err := t.endHost(); err != nil {
 		return err
 	}
-	return t.days.each(func(key []byte, comes bool) error {
-		if comes {
-			return t.due.Set(key, nil)
+	return finishDays([]*hostTally{t})
+}
+
+// finishDays writes the keys by day of all parts, which come behind those of all hosts. It is called once.
+func finishDays(tallies []*hostTally) error {
+	last := tallies[len(tallies)-1]
+	for _, t := range tallies[:len(tallies)-1] {
+		if err := t.days.each(last.days.addKey); err != nil {
+			return err
 		}
-		return t.due.Delete(key)
+	}
+	return last.days.each(func(key []byte, comes bool) error {
+		if comes {
+			return last.due.Set(key, nil)
+		}
+		return last.due.Delete(key)
 	})
 }
 

@@ -44,7 +44,7 @@ func (p *Phases) InvertLinks(ctx context.Context, segment uint32) (Inverted, err
 	}
 	ing := p.env.Store.NewIngestion()
 	defer ing.Abort()
-	if err = p.invert(ctx, segment, ing, &result); err == nil {
+	if err = p.invert(ctx, &seg, ing, &result); err == nil {
 		err = p.linksAnew(segment, ing)
 	}
 	if err == nil {
@@ -62,46 +62,69 @@ func (p *Phases) InvertLinks(ctx context.Context, segment uint32) (Inverted, err
 }
 
 // invert gathers the links by target and writes one linkdb value per target, its inlinks in the order
-// of their sources, so that they front-code well.
-func (p *Phases) invert(ctx context.Context, segment uint32, ing *storage.Ingestion, result *Inverted) error {
-	v, ok := p.inversions.take().(*inversion)
-	if !ok {
-		v = new(inversion)
-	}
-	v.values, v.memory, v.env = p.env.Sorter(foldInlinks(p.env.MaxInlinks)), p.env.TableBytes, &p.env
-	defer func() {
-		v.values.Close()
-		v.values = nil
-		v.reset()
-		p.inversions.put(v)
-	}()
-	if err := v.collect(ctx, p.env.Store, segment); err != nil {
+// of their sources, so that they front-code well. Of a large segment several goroutines each gather the links of a part
+// of the pages, and then write a part of the targets.
+func (p *Phases) invert(ctx context.Context, seg *storage.Segment, ing *storage.Ingestion, result *Inverted) error {
+	pages, err := p.partsOf(storage.ParseLinks(seg.Number), seg.Counts.Attempts())
+	if err != nil {
 		return err
 	}
-	run, err := v.values.Sort()
+	inversions := make([]*inversion, len(pages))
+	sorters := make([]*storage.Sorter, len(pages)) // in the order of sources, as foldInlinks needs them
+	for i := range inversions {
+		inversions[i] = p.newInversion(len(pages))
+		sorters[i] = inversions[i].values
+		defer inversions[i].close()
+	}
+	err = p.together(ctx, StepInvertLinks, len(pages), func(ctx context.Context, i int) error {
+		var to []byte
+		if i+1 < len(pages) {
+			to = pages[i+1]
+		}
+		return inversions[i].collect(ctx, seg.Number, pages[i], to)
+	})
+	if err != nil {
+		return err
+	}
+	parts, err := p.sortParts(sorters)
 	if err != nil {
 		return fmt.Errorf("sorting links by target: %w", err)
 	}
-	defer run.Close()
-	w := ing.Table(storage.Linkdb())
+	defer storage.CloseParts(parts)
+	tables, counts := ing.TableParts(storage.Linkdb(), storage.Froms(parts)), make([]Inverted, len(parts))
+	err = p.together(ctx, StepInvertLinks, len(parts), func(ctx context.Context, i int) error {
+		return writeInlinks(ctx, seg.Number, parts[i].Run, tables[i], &counts[i])
+	})
+	for _, c := range counts {
+		result.Targets += c.Targets
+		result.Inlinks += c.Inlinks
+	}
+	return err
+}
+
+// writeInlinks writes and counts a run of values.
+func writeInlinks(
+	ctx context.Context, segment uint32, run *storage.Run, to *storage.TableWriter, count *Inverted,
+) error {
 	var key []byte
 	for n := 0; run.Next(); n++ {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		result.Targets++
-		result.Inlinks += uint64(readCount(run.Value()))
+		count.Targets++
+		count.Inlinks += uint64(readCount(run.Value()))
 		key = storage.AppendLinkdbKey(key[:0], run.Key(), segment)
-		if err := w.Set(key, run.Value()[inlinkCountBytes:]); err != nil {
+		if err := to.Set(key, run.Value()[inlinkCountBytes:]); err != nil {
 			return err
 		}
 	}
 	return run.Err()
 }
 
-// inversion is one run of invert: the links of as many pages as fit into memory, in a list for each
-// target, newest first; when memory is full, they go to the sorter as encoded inlinks.
+// inversion inverts the links of some neighbouring pages: of as many as fit into memory, in a list for each target,
+// newest first; when memory is full, they go to the sorter as encoded inlinks. It belongs to one goroutine.
 type inversion struct {
+	p      *Phases
 	env    *Env
 	memory int64           // bytes of targets and all that is kept beside them
 	values *storage.Sorter // target → count, inlinks
@@ -126,9 +149,28 @@ type inverted struct {
 
 const invertedBytes = 16
 
-// collect reads the segment's parse records.
-func (v *inversion) collect(ctx context.Context, store *storage.Store, segment uint32) error {
-	sc := store.Scan(storage.ParseLinks(segment), nil, nil)
+// newInversion makes one of n that work at the same time. It takes the memory of an earlier one.
+func (p *Phases) newInversion(n int) *inversion {
+	memory := p.env.TableBytes / int64(n)
+	v, ok := p.inversions.take().(*inversion)
+	if !ok || v.targets.Room() > memory { // it was one of fewer
+		v = new(inversion)
+	}
+	v.p, v.env, v.memory, v.values = p, &p.env, memory, p.sorterOf(n, foldInlinks(p.env.MaxInlinks))
+	return v
+}
+
+// close removes temporary files and keeps the memory for the next.
+func (v *inversion) close() {
+	_ = v.values.Close() // the next start removes what is left
+	v.values = nil
+	v.reset()
+	v.p.inversions.put(v, max(v.env.Processors, 1))
+}
+
+// collect reads the segment's parse records from one key on up to another.
+func (v *inversion) collect(ctx context.Context, segment uint32, from, to []byte) error {
+	sc := v.env.Store.Scan(storage.ParseLinks(segment), from, to)
 	defer sc.Close()
 	var page storage.FetchOutcome
 	var links storage.OutlinkReader

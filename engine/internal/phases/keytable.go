@@ -79,6 +79,11 @@ func (t *KeyTable) Bytes() int64 {
 	return int64(8*len(t.slots) + 16*len(t.entries) + len(t.keys))
 }
 
+// Room is the memory that the table has, in use or not.
+func (t *KeyTable) Room() int64 {
+	return int64(8*cap(t.slots) + 16*cap(t.entries) + cap(t.keys))
+}
+
 // Full reports whether the table must be emptied; limit is its memory in bytes.
 func (t *KeyTable) Full(limit int64) bool { return len(t.keys) >= keyTableFull || t.Bytes() >= limit }
 

@@ -81,6 +81,11 @@ const (
 	// looked up, about.
 	captureSteps = 8
 
+	// sharePages and shareBytes is how many pages of a segment, and how many bytes of what is sorted, are worth a
+	// goroutine: some tens of milliseconds, and a table of 1 MB or more.
+	sharePages = 2000
+	shareBytes = 4 << 20
+
 	// rowLinksMax is how many links of one segment to one target are kept, so that a row stays far below
 	// storage.ValueMaxBytes.
 	rowLinksMax = 1 << 20

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,7 +25,7 @@ var (
 	ErrWrongState = errors.New("the segment is in another state")
 )
 
-// Env is what the phases need. All fields but Sitemaps and Warn are required.
+// Env is what the phases need. All fields but Sitemaps, Busy and Warn are required.
 type Env struct {
 	Store     *storage.Store
 	Admission *admission.Admission
@@ -39,7 +38,10 @@ type Env struct {
 	TableBytes int64
 	// Processors is the number of goroutines that share what processors alone bound; up to 1: one.
 	Processors int
-	Now        func() time.Time
+	// Busy measures the goroutine that calls it, which a phase has started, until stop is called there; nil: nobody
+	// measures.
+	Busy func(of Step) (stop func())
+	Now  func() time.Time
 	// Normalizers are applied to seeds.
 	Normalizers policy.URLNormalizers
 	Scorer      policy.Scorer
@@ -90,12 +92,13 @@ type Phases struct {
 	env         Env
 	maxInterval uint32 // seconds
 	interval    uint32 // seconds, of a new URL
-	updates     spare  // an *update
-	inversions  spare  // an *inversion
+	collectors  spare  // *collector
+	inversions  spare  // *inversion
 	places      places
 
 	nearScanKeys int          // as in limits.go, but in tests
 	captureSteps uint64       // likewise
+	share        share        // likewise
 	nearStored   atomic.Int64 // about how many fingerprints a table has, or more than which; 0: not known
 }
 
@@ -107,7 +110,7 @@ func New(env Env) *Phases {
 	seconds := func(d time.Duration) uint32 { return uint32(min(d/time.Second, math.MaxUint32)) }
 	return &Phases{
 		env: env, maxInterval: seconds(env.MaxInterval), interval: seconds(env.Interval), nearScanKeys: nearScanKeys,
-		captureSteps: captureSteps,
+		captureSteps: captureSteps, share: share{sharePages, shareBytes, env.Store.PartsOf},
 	}
 }
 
@@ -149,28 +152,6 @@ func (e *segmentError) Error() string { return e.text }
 
 // Unwrap returns the sentinel.
 func (e *segmentError) Unwrap() error { return e.kind }
-
-// spare keeps the memory that a phase would otherwise allocate anew at each run, which was a quarter of its time.
-// (A sync.Pool would lose it at each garbage collection, of which there are several between two runs.)
-type spare struct {
-	mu   sync.Mutex
-	kept any
-}
-
-// take returns what was kept, nil if nothing was.
-func (s *spare) take() any {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	kept := s.kept
-	s.kept = nil
-	return kept
-}
-
-func (s *spare) put(v any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.kept = v
-}
 
 // WithText returns an error with a text of its own that is kind by errors.Is.
 func WithText(kind error, format string, args ...any) error {

@@ -322,7 +322,7 @@ func TestLinkAllocations(t *testing.T) {
 	w := newWorld(t, admission.Options{})
 	defer w.close()
 	w.inject(hostA)
-	u := w.p.newUpdate(1, &Updated{Filtered: map[string]uint64{}})
+	u := w.p.newCollector(1, 1)
 	var keys [][]byte
 	for i := range 100 {
 		for _, host := range []string{hostA, other} {

@@ -24,17 +24,27 @@ type staleNotes struct {
 }
 
 // keepRefreshed lets the mark of a refresh stay and returns the notes that this takes.
-func (p *Phases) keepRefreshed(ing *storage.Ingestion) (n staleNotes, err error) {
+func (p *Phases) keepRefreshed(ing *storage.Ingestion) (staleNotes, error) {
+	notes, err := p.keepRefreshedParts(ing, [][]byte{nil})
+	return notes[0], err
+}
+
+// keepRefreshedParts is keepRefreshed with notes for each part of the keys, as in storage.Ingestion.TableParts.
+func (p *Phases) keepRefreshedParts(ing *storage.Ingestion, from [][]byte) ([]staleNotes, error) {
+	notes := make([]staleNotes, len(from))
 	_, _, marked, err := p.env.Store.Refreshed()
 	if err != nil || !marked {
-		return n, err
+		return notes, err
 	}
-	if _, n.ranked, err = p.env.Store.Get(storage.Meta(), []byte(storage.MetaLinkRank), nil); err != nil {
-		return n, err
+	_, ranked, err := p.env.Store.Get(storage.Meta(), []byte(storage.MetaLinkRank), nil)
+	if err != nil {
+		return notes, err
 	}
-	n.w = ing.Table(storage.Stale())
+	for i, w := range ing.TableParts(storage.Stale(), from) {
+		notes[i] = staleNotes{w: w, ranked: ranked}
+	}
 	ing.KeepRefreshed()
-	return n, nil
+	return notes, nil
 }
 
 // page notes a page. Keys must not decrease from call to call, of page and record.

@@ -20,6 +20,9 @@ import (
 //	one ingestion: all of these, the segment's state, the end of its fetchlist
 //	at last                     ─▶ withheld links that came into reach are readmitted, depths that fell passed on
 //
+// Of a large segment several goroutines read a part of the parse records each (collector), and then join a part of
+// crawldb (joining).
+//
 // The sum of a target's contributions does not depend on their order (see policy.VoteScorer), so
 // neither do scores. Nor do they depend on when the scope widened: a link that is refused for now counts among the
 // links of its page, and so does one below a prefix that dedup closed.
@@ -37,7 +40,7 @@ func (p *Phases) UpdateDB(ctx context.Context, segment uint32) (Updated, error) 
 		return result, fmt.Errorf("updatedb of segment %d: %w", segment, err)
 	}
 	u := p.newUpdate(segment, &result)
-	err = u.collect(ctx)
+	err = u.collect(ctx, seg.Counts.Attempts())
 	if err == nil {
 		err = u.apply(ctx, seg)
 	}

@@ -13,34 +13,30 @@ import (
 
 // apply joins the sorted inputs with crawldb and ingests the outcome.
 func (u *update) apply(ctx context.Context, seg storage.Segment) error {
-	run, err := u.inputs.Sort()
+	sorters := make([]*storage.Sorter, len(u.collectors))
+	for i, c := range u.collectors {
+		sorters[i] = c.inputs
+	}
+	parts, err := u.p.sortParts(sorters)
 	if err != nil {
 		return fmt.Errorf("sorting outcomes and links: %w", err)
 	}
-	defer run.Close()
-	store := u.p.env.Store
-	ing := store.NewIngestion()
+	ing := u.p.env.Store.NewIngestion()
 	defer ing.Abort()
-	records, hosts := ing.Table(storage.Crawldb()), u.p.newHostTally(ing)
-	defer hosts.close()
-	if err := hosts.keepRefreshed(ing); err != nil {
-		return err
-	}
-	u.lowered = ing.Table(storage.LoweredRange())
-	err = storage.MergeJoin(ctx, store, storage.Crawldb(), run, func(key []byte, values [][]byte, old []byte) error {
-		return u.one(records, hosts, key, readInput(values[0]), old)
-	})
+	joinings, err := u.newJoinings(ing, parts)
+	defer func() {
+		for _, j := range joinings {
+			j.close()
+		}
+	}()
 	if err != nil {
 		return err
 	}
-	if err := hosts.finish(); err != nil {
+	if err := u.join(ctx, joinings, ing); err != nil {
 		return err
 	}
 	if err := writeSignatures(ctx, u.signatures, ing); err != nil {
 		return err
-	}
-	if err := u.writeWithheld(ctx, ing); err != nil {
-		return fmt.Errorf("writing withheld links: %w", err)
 	}
 	withheld := u.result.Withheld > 0
 	if !withheld {
@@ -63,97 +59,182 @@ func (u *update) apply(ctx context.Context, seg storage.Segment) error {
 	if err := ing.Commit(); err != nil {
 		return err
 	}
-	u.result.Woken = hosts.woken
+	for _, j := range joinings {
+		u.result.Woken = append(u.result.Woken, j.hosts.woken...)
+	}
 	return u.changes.Commit()
 }
 
+// join computes all new records. What is refused for now is written beside it.
+func (u *update) join(ctx context.Context, joinings []*joining, ing *storage.Ingestion) error {
+	n := len(joinings)
+	err := u.p.together(ctx, StepUpdateDB, n+1, func(ctx context.Context, i int) error {
+		if i < n {
+			return joinings[i].run(ctx)
+		}
+		if err := u.writeWithheld(ctx, ing); err != nil {
+			return fmt.Errorf("writing withheld links: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	tallies := make([]*hostTally, n)
+	for i, j := range joinings {
+		tallies[i] = j.hosts
+		u.result.New += j.fresh
+		u.result.Linked += j.linked
+		if j.refused > 0 {
+			u.result.Filtered[reasonAddition] += j.refused
+		}
+	}
+	return finishDays(tallies)
+}
+
+// joining joins a part of the inputs with crawldb. It belongs to one goroutine.
+type joining struct {
+	u       *update
+	inputs  storage.Part
+	records *storage.TableWriter
+	lowered *storage.TableWriter
+	hosts   *hostTally
+
+	page    storage.FetchOutcome
+	value   []byte
+	fresh   uint64 // records made
+	linked  uint64 // known URLs that were linked to
+	refused uint64 // additions
+}
+
+// newJoinings returns one for each part. Close them, also after an error.
+func (u *update) newJoinings(ing *storage.Ingestion, parts []storage.Part) ([]*joining, error) {
+	from := storage.Froms(parts)
+	records, lowered := ing.TableParts(storage.Crawldb(), from), ing.TableParts(storage.LoweredRange(), from)
+	hosts := u.p.newHostTallies(ing, from)
+	joinings := make([]*joining, len(parts))
+	for i := range joinings {
+		joinings[i] = &joining{u: u, inputs: parts[i], records: records[i], lowered: lowered[i], hosts: hosts[i]}
+	}
+	notes, err := u.p.keepRefreshedParts(ing, from)
+	for i := range notes {
+		hosts[i].stale = notes[i]
+	}
+	return joinings, err
+}
+
+func (j *joining) close() {
+	j.hosts.close()
+	_ = j.inputs.Run.Close() // run has returned its error
+}
+
+func (j *joining) run(ctx context.Context) error {
+	err := storage.MergeJoin(ctx, j.u.p.env.Store, storage.Crawldb(), j.inputs.Run,
+		func(key []byte, values [][]byte, old []byte) error { return j.one(key, readInput(values[0]), old) })
+	if err != nil {
+		return err
+	}
+	return j.hosts.endHost()
+}
+
 // one computes a URL's new record.
-func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in input, old []byte) error {
+func (j *joining) one(key []byte, in input, old []byte) error {
 	var was, r storage.Record
-	known := old != nil
+	p, known := j.u.p, old != nil
 	if known {
 		if err := storage.DecodeRecord(old, &was); err != nil {
 			return fmt.Errorf("crawldb record %s: %w", key, err)
 		}
 		r = was
 	} else {
-		r = u.p.newRecord(in.links, in.sitemap, u.now)
+		r = p.newRecord(in.links, in.sitemap, j.u.now)
 		if in.outcome && !in.links.any && !in.sitemap { // its record is lost: nothing says that it is a seed
 			r.Depth = math.MaxUint16
 		}
 	}
 	switch {
-	case !known && !in.outcome && u.p.env.NoAdditions:
-		u.result.Filtered[reasonAddition]++
+	case !known && !in.outcome && p.env.NoAdditions:
+		j.refused++
 		return nil
 	case !known:
-		u.result.New++
+		j.fresh++
 	case !in.outcome && !in.links.any: // a sitemap that is known
 		if was.Depth == 0 && was.Hops == 0 {
 			return nil
 		}
 	case !in.outcome:
-		u.result.Linked++
+		j.linked++
 	}
 	if in.outcome {
-		if err := u.outcome(key, in.encoded, &was, &r); err != nil {
+		if err := j.outcome(key, in.encoded, &was, &r); err != nil {
 			return err
 		}
 	}
 	if in.hint != (hint{}) {
-		if err := u.hinted(key, in.hint, &r); err != nil {
+		if err := j.u.hinted(key, in.hint, &r); err != nil {
 			return err
 		}
 	}
-	u.p.applyLinks(in.links, &r, known, in.sitemap)
+	p.applyLinks(in.links, &r, known, in.sitemap)
 	if in.shownAs != "" {
 		noteShownAs(&r, in.shownAs)
 	}
-	if err := noteSignature(u.signatures, key, &was, &r); err != nil {
+	if err := j.u.noteSignature(key, &was, &r); err != nil {
 		return err
 	}
 	if known {
-		if err := noteLowered(u.lowered, key, &was, &r); err != nil {
+		if err := noteLowered(j.lowered, key, &was, &r); err != nil {
 			return err
 		}
 	}
-	if err := hosts.change(key, known, &was, &r); err != nil {
+	if err := j.hosts.change(key, known, &was, &r); err != nil {
 		return err
 	}
 	if in.outcome {
-		hosts.spent(key, &u.page)
+		j.hosts.spent(key, &j.page)
 	}
-	u.value = storage.AppendRecord(u.value[:0], &r)
-	if bytes.Equal(u.value, old) { // a page that is fetched again gives its links nothing that they did not have
+	j.value = storage.AppendRecord(j.value[:0], &r)
+	if bytes.Equal(j.value, old) { // a page that is fetched again gives its links nothing that they did not have
 		return nil
 	}
-	return w.Set(key, u.value)
+	return j.records.Set(key, j.value)
 }
 
 // outcome makes a record what it becomes by the fetch; was is the one before.
-func (u *update) outcome(key, encoded []byte, was, r *storage.Record) error {
-	if err := storage.DecodeFetchOutcome(encoded, &u.page); err != nil {
+func (j *joining) outcome(key, encoded []byte, was, r *storage.Record) error {
+	if err := storage.DecodeFetchOutcome(encoded, &j.page); err != nil {
 		return fmt.Errorf("outcome of %s: %w", key, err)
 	}
+	p := j.u.p
 	if r.Interval == 0 {
-		r.Interval = u.p.interval
+		r.Interval = p.interval
 	}
-	s, err := u.p.scheduleOf(key, was, &u.page)
+	s, err := p.scheduleOf(key, was, &j.page)
 	if err != nil {
 		return err
 	}
-	if s.own > 0 && answered(&u.page) { // what is gone keeps the interval that it has grown to
-		r.Interval = min(s.own, u.p.maxInterval)
+	if s.own > 0 && answered(&j.page) { // what is gone keeps the interval that it has grown to
+		r.Interval = min(s.own, p.maxInterval)
 	}
-	transition(r, &u.page, u.segment, s.schedule, u.p.maxInterval)
+	transition(r, &j.page, j.u.segment, s.schedule, p.maxInterval)
 	return nil
+}
+
+// noteSignature is noteSignature, on any goroutine.
+func (u *update) noteSignature(key []byte, was, r *storage.Record) error {
+	if was.Signature == r.Signature && was.Near() == r.Near() {
+		return nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return noteSignature(u.signatures, key, was, r)
 }
 
 // writeWithheld writes what is refused for now, one entry for each target. A page that is fetched again mostly has
 // the links it had: what is withheld already is left out, and a score that is given again is added to an entry that
 // is there, so that the range does not grow with each round of fetches.
 func (u *update) writeWithheld(ctx context.Context, ing *storage.Ingestion) error {
-	run, err := u.withheld.Sort()
+	run, err := u.sortWithheld()
 	if err != nil {
 		return err
 	}
@@ -193,4 +274,17 @@ func (u *update) writeWithheld(ctx context.Context, ing *storage.Ingestion) erro
 		u.result.Withheld++
 	}
 	return run.Err()
+}
+
+// sortWithheld sorts what all collectors withhold.
+func (u *update) sortWithheld() (*storage.Run, error) {
+	sorters := make([]*storage.Sorter, len(u.collectors))
+	for i, c := range u.collectors {
+		sorters[i] = c.withheld
+	}
+	parts, err := storage.SortParts(1, nil, sorters...)
+	if err != nil {
+		return nil, err
+	}
+	return parts[0].Run, nil
 }

@@ -18,29 +18,17 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Updated counts what updatedb changed.
-type Updated struct {
-	Segment    uint32
-	Outcomes   uint64
-	New        uint64            // records made, also of withheld links that were readmitted
-	Linked     uint64            // known URLs that were linked to, also by those
-	Filtered   map[string]uint64 // links refused, for now or for good, by reason
-	Withheld   uint64            // URLs of the segment that are refused for now
-	Readmitted Readmitted
-	Woken      []urlkey.HostKey // hosts of changed records that have something due, in key order
-}
-
-// update is one run of UpdateDB.
-type update struct {
-	p          *Phases
-	result     *Updated
-	changes    *admission.Changes
-	segment    uint32
-	now        int64
-	inputs     *storage.Sorter // key → input
-	withheld   *storage.Sorter // key → storage.Withheld
-	signatures *storage.Sorter // see noteSignature
-	lowered    *storage.TableWriter
+// collector reads the parse records of some neighbouring pages of a segment, and gathers what they say by the URL it is
+// about. It belongs to one goroutine.
+type collector struct {
+	p        *Phases
+	changes  *admission.Changes
+	segment  uint32
+	memory   int64           // bytes, of keys with what is kept beside them
+	inputs   *storage.Sorter // key → input
+	withheld *storage.Sorter // key → storage.Withheld
+	outcomes uint64
+	filtered map[string]uint64
 
 	page    storage.FetchOutcome
 	links   storage.OutlinkReader
@@ -55,29 +43,33 @@ type update struct {
 	value   []byte
 }
 
-// newUpdate takes the memory of an earlier run, if there is one.
-func (p *Phases) newUpdate(segment uint32, result *Updated) *update {
-	u, ok := p.updates.take().(*update)
+// newCollector makes one of n that collect a segment at the same time. It takes the memory of an earlier one.
+func (p *Phases) newCollector(segment uint32, n int) *collector {
+	c, ok := p.collectors.take().(*collector)
 	if !ok {
-		u = new(update)
+		c = new(collector)
 	}
-	*u = update{
-		p: p, result: result, changes: p.env.Admission.NewChanges(), segment: segment, now: p.now(),
-		inputs: p.env.Sorter(foldInputs), withheld: p.env.Sorter(foldWithheld), signatures: p.env.Sorter(foldLast),
-		keys: u.keys, targets: u.targets, counted: u.counted, value: u.value,
+	memory := p.env.TableBytes / int64(n)
+	if c.keys.Room() > memory { // it was one of fewer
+		c = new(collector)
 	}
-	return u
+	*c = collector{
+		p: p, changes: p.env.Admission.NewChanges(), segment: segment, memory: memory,
+		inputs: p.sorterOf(n, foldInputs), withheld: p.sorterOf(n, foldWithheld), filtered: map[string]uint64{},
+		keys: c.keys, targets: c.targets, counted: c.counted, value: c.value,
+	}
+	return c
 }
 
 // close ends the run and keeps its memory for the next. With 10,000 hosts, that saved 10 µs a page on an earlier host;
 // invertlinks does the same.
-func (u *update) close() error {
-	err := errors.Join(u.inputs.Close(), u.withheld.Close(), u.signatures.Close())
-	p := u.p
-	u.keys.Reset()
-	clear(u.targets[:cap(u.targets)])
-	*u = update{keys: u.keys, targets: u.targets[:0], counted: u.counted, value: u.value}
-	p.updates.put(u)
+func (c *collector) close() error {
+	err := errors.Join(c.inputs.Close(), c.withheld.Close())
+	p := c.p
+	c.keys.Reset()
+	clear(c.targets[:cap(c.targets)])
+	*c = collector{keys: c.keys, targets: c.targets[:0], counted: c.counted, value: c.value}
+	p.collectors.put(c, max(p.env.Processors, 1))
 	return err
 }
 
@@ -134,17 +126,17 @@ func (f fate) withheldReason() storage.WithheldReason {
 	return 0
 }
 
-// collect reads the segment's parse records and sorts what they say by the URL it is about.
-func (u *update) collect(ctx context.Context) (err error) {
-	sc := u.p.env.Store.Scan(storage.ParseLinks(u.segment), nil, nil)
+// collect reads the parse records from one key on up to another.
+func (c *collector) collect(ctx context.Context, from, to []byte) (err error) {
+	sc := c.p.env.Store.Scan(storage.ParseLinks(c.segment), from, to)
 	defer sc.Close()
-	known := storage.NewFinder(u.p.env.Store, storage.Crawldb())
+	known := storage.NewFinder(c.p.env.Store, storage.Crawldb())
 	defer func() { err = errors.Join(err, known.Close()) }()
 	for n := 0; sc.Next(); n++ {
 		if n%ctxCheckPages == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := storage.ReadFetchOutcome(sc.Value(), &u.page, &u.links); err != nil {
+		if err := storage.ReadFetchOutcome(sc.Value(), &c.page, &c.links); err != nil {
 			return fmt.Errorf("parse record %s: %w", sc.Key(), err)
 		}
 		source := storage.Record{Depth: math.MaxUint16} // a page that is not known is no seed
@@ -157,11 +149,11 @@ func (u *update) collect(ctx context.Context) (err error) {
 				return fmt.Errorf("crawldb record %s: %w", sc.Key(), err)
 			}
 		}
-		if err := u.addPage(sc.Key(), &source); err != nil {
+		if err := c.addPage(sc.Key(), &source); err != nil {
 			return err
 		}
-		if u.keys.Full(u.p.env.TableBytes - int64(len(u.targets))*targetBytes) {
-			if err := u.addTargets(); err != nil {
+		if c.keys.Full(c.memory - int64(len(c.targets))*targetBytes) {
+			if err := c.addTargets(); err != nil {
 				return err
 			}
 		}
@@ -169,18 +161,15 @@ func (u *update) collect(ctx context.Context) (err error) {
 	if err := sc.Err(); err != nil {
 		return fmt.Errorf("reading parse records: %w", err)
 	}
-	if err := u.addSitemaps(); err != nil {
-		return err
-	}
-	return u.addTargets()
+	return c.addTargets()
 }
 
 // addPage adds a page's outcome and what it gives to its targets.
-func (u *update) addPage(key []byte, source *storage.Record) error {
-	u.result.Outcomes++
-	o := &u.page
-	u.value = appendInput(u.value[:0], &input{outcome: true}, o)
-	if err := u.inputs.Add(key, u.value); err != nil {
+func (c *collector) addPage(key []byte, source *storage.Record) error {
+	c.outcomes++
+	o := &c.page
+	c.value = appendInput(c.value[:0], &input{outcome: true}, o)
+	if err := c.inputs.Add(key, c.value); err != nil {
 		return fmt.Errorf("sorting outcomes: %w", err)
 	}
 	redirected := source.Status == storage.StatusRedirTemp || source.Status == storage.StatusRedirPerm
@@ -188,59 +177,59 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 	page := policy.Page{Score: source.Score, Depth: source.Depth, First: first}
 	if o.Redirect != "" && o.Status != storage.FetchSuccess {
 		page.Links = 1
-		return u.addRedirect(key, source, &page, 0)
+		return c.addRedirect(key, source, &page, 0)
 	}
 	if o.Status != storage.FetchSuccess || o.Flags&storage.FlagNoFollow != 0 {
 		return nil
 	}
-	u.visited++
-	u.counted, u.trapped, u.linked = u.counted[:0], 0, policy.Page{Accepted: int(o.SelfLinks), All: int(o.SelfLinks)}
+	c.visited++
+	c.counted, c.trapped, c.linked = c.counted[:0], 0, policy.Page{Accepted: int(o.SelfLinks), All: int(o.SelfLinks)}
 	host, refreshes := urlkey.HostKeyOf(key), 0
-	u.said = nil
-	if u.p.env.Hints {
-		u.said = o.Hints
+	c.said = nil
+	if c.p.env.Hints {
+		c.said = o.Hints
 	}
-	for n := uint32(0); u.links.Next(); n++ {
-		to, times := u.links.Key(), u.links.Times()
-		if u.links.NoFollow() {
+	for n := uint32(0); c.links.Next(); n++ {
+		to, times := c.links.Key(), c.links.Times()
+		if c.links.NoFollow() {
 			continue
 		}
-		u.linked.All += times
+		c.linked.All += times
 		switch {
-		case bytes.Equal(to, key) || u.ignored(host, urlkey.HostKeyOf(to)):
+		case bytes.Equal(to, key) || c.ignored(host, urlkey.HostKeyOf(to)):
 		case string(to) == string(o.Redirect):
 			refreshes += times
 		default:
-			target := u.link(to, times)
-			if len(u.said) > 0 && bytes.Equal(host, urlkey.HostKeyOf(to)) { // no site may speak for another
-				u.noteHint(target, n)
+			target := c.link(to, times)
+			if len(c.said) > 0 && bytes.Equal(host, urlkey.HostKeyOf(to)) { // no site may speak for another
+				c.noteHint(target, n)
 			}
 		}
 	}
-	if err := u.links.Err(); err != nil {
+	if err := c.links.Err(); err != nil {
 		return fmt.Errorf("parse record %s: %w", key, err)
 	}
 	if refreshes > 0 { // package parse makes a link of the refresh as well
 		refreshes--
-		u.linked.All--
+		c.linked.All--
 	}
-	page.Links = len(u.counted) + u.trapped
-	page.Accepted, page.All = u.linked.Accepted, u.linked.All
+	page.Links = len(c.counted) + c.trapped
+	page.Accepted, page.All = c.linked.Accepted, c.linked.All
 	if o.Redirect != "" { // it refreshes itself to another page, which is one of its links
 		page.Links++
-		if err := u.addRedirect(key, source, &page, refreshes); err != nil {
+		if err := c.addRedirect(key, source, &page, refreshes); err != nil {
 			return err
 		}
 	}
-	u.give(key, page)
-	return u.giveSelf(key, page, source.Hops)
+	c.give(key, page)
+	return c.giveSelf(key, page, source.Hops)
 }
 
 // ignored reports whether a link from one host to another does not count, and counts it as refused.
-func (u *update) ignored(from, to []byte) bool {
-	reason := u.p.ignores(from, to)
+func (c *collector) ignored(from, to []byte) bool {
+	reason := c.p.ignores(from, to)
 	if reason != "" {
-		u.result.Filtered[reason]++
+		c.filtered[reason]++
 	}
 	return reason != ""
 }
@@ -254,63 +243,63 @@ func (p *Phases) ignores(from, to []byte) string {
 }
 
 // noteHint notes what the current page says of a target, by the place of the link to it.
-func (u *update) noteHint(target int, link uint32) {
-	for len(u.said) > 0 && u.said[0].Link < link {
-		u.said = u.said[1:]
+func (c *collector) noteHint(target int, link uint32) {
+	for len(c.said) > 0 && c.said[0].Link < link {
+		c.said = c.said[1:]
 	}
-	if len(u.said) == 0 || u.said[0].Link != link {
+	if len(c.said) == 0 || c.said[0].Link != link {
 		return
 	}
-	if u.hints == nil {
-		u.hints = map[int]hint{}
+	if c.hints == nil {
+		c.hints = map[int]hint{}
 	}
-	u.hints[target] = u.hints[target].plus(hintOf(&u.said[0], u.page.Time))
+	c.hints[target] = c.hints[target].plus(hintOf(&c.said[0], c.page.Time))
 }
 
 // link notes some links of the current page to one target, unless that is refused, and returns its number.
-func (u *update) link(key []byte, times int) int {
-	n, fresh := u.keys.Number(xxh3.Hash(key), key)
+func (c *collector) link(key []byte, times int) int {
+	n, fresh := c.keys.Number(xxh3.Hash(key), key)
 	if fresh {
-		v := u.p.env.Admission.VerdictKey(urlkey.Key(key), admission.Facts{})
-		u.targets = append(u.targets, target{
+		v := c.p.env.Admission.VerdictKey(urlkey.Key(key), admission.Facts{})
+		c.targets = append(c.targets, target{
 			hostEnd: uint16(len(urlkey.HostKeyOf(key))), fate: fateOf(v), reason: v.Reason,
 		})
 	}
-	t := &u.targets[n]
+	t := &c.targets[n]
 	if t.fate == fateAdmitted || t.fate == fateTrapped {
-		u.linked.Accepted += times
+		c.linked.Accepted += times
 	}
-	if t.page == u.visited {
+	if t.page == c.visited {
 		t.times += uint32(times)
 		return n
 	}
-	t.page, t.times = u.visited, uint32(times)
+	t.page, t.times = c.visited, uint32(times)
 	if t.fate != fateAdmitted {
 		t.refused++
 	}
 	switch t.fate {
 	case fateRefused:
 	case fateTrapped:
-		u.trapped++
+		c.trapped++
 	default:
-		u.counted = append(u.counted, n)
+		c.counted = append(c.counted, n)
 	}
 	return n
 }
 
 // give gives each counted target of a page its part.
-func (u *update) give(key []byte, page policy.Page) {
+func (c *collector) give(key []byte, page policy.Page) {
 	host := urlkey.HostKeyOf(key)
-	u.changes.Referral.From(host)
-	internal := u.sumOf(page, policy.Link{Internal: true, Times: 1})
-	external := u.sumOf(page, policy.Link{Times: 1})
-	for _, n := range u.counted {
-		t := &u.targets[n]
-		to := u.keys.Key(n)[:t.hostEnd]
+	c.changes.Referral.From(host)
+	internal := c.sumOf(page, policy.Link{Internal: true, Times: 1})
+	external := c.sumOf(page, policy.Link{Times: 1})
+	for _, n := range c.counted {
+		t := &c.targets[n]
+		to := c.keys.Key(n)[:t.hostEnd]
 		same, sum, refused := string(to) == string(host), external, t.fate.withheldReason() != 0
 		switch {
 		case t.times > 1 || refused:
-			sum = u.sumOf(page, policy.Link{Internal: same, Times: int(t.times), Refused: refused})
+			sum = c.sumOf(page, policy.Link{Internal: same, Times: int(t.times), Refused: refused})
 		case same:
 			sum = internal
 		}
@@ -325,37 +314,37 @@ func (u *update) give(key []byte, page policy.Page) {
 			continue
 		}
 		if t.domain == "" {
-			t.domain = u.changes.Referral.DomainOf(urlkey.HostKey(to))
+			t.domain = c.changes.Referral.DomainOf(urlkey.HostKey(to))
 		}
-		if t.domain != u.changes.Referral.Domain {
-			t.bits |= u.changes.Referral.Bit
+		if t.domain != c.changes.Referral.Domain {
+			t.bits |= c.changes.Referral.Bit
 		}
 	}
 }
 
 // giveSelf gives a page what its links to parts of itself are worth, for a scorer that counts these.
-func (u *update) giveSelf(key []byte, page policy.Page, hops uint8) error {
-	if u.page.SelfLinks == 0 {
+func (c *collector) giveSelf(key []byte, page policy.Page, hops uint8) error {
+	if c.page.SelfLinks == 0 {
 		return nil
 	}
-	score := u.p.env.Scorer.Distribute(page, policy.Link{Internal: true, Self: true, Times: int(u.page.SelfLinks)})
+	score := c.p.env.Scorer.Distribute(page, policy.Link{Internal: true, Self: true, Times: int(c.page.SelfLinks)})
 	if score == 0 {
 		return nil
 	}
-	return u.admit(key, &input{links: linkSum{any: true, hops: hops, depth: page.Depth, score: score}})
+	return c.admit(key, &input{links: linkSum{any: true, hops: hops, depth: page.Depth, score: score}})
 }
 
 // sumOf is what a page's links to a target say of it.
-func (u *update) sumOf(page policy.Page, l policy.Link) linkSum {
-	return linkSum{any: true, depth: deeper(page.Depth), score: u.p.env.Scorer.Distribute(page, l)}
+func (c *collector) sumOf(page policy.Page, l policy.Link) linkSum {
+	return linkSum{any: true, depth: deeper(page.Depth), score: c.p.env.Scorer.Distribute(page, l)}
 }
 
 // addTargets gives what links say about their targets to the sorters and forgets it.
-func (u *update) addTargets() error {
-	for n := range u.targets {
-		t := &u.targets[n]
+func (c *collector) addTargets() error {
+	for n := range c.targets {
+		t := &c.targets[n]
 		if t.refused > 0 {
-			u.result.Filtered[t.reason] += uint64(t.refused)
+			c.filtered[t.reason] += uint64(t.refused)
 		}
 		if !t.sum.any {
 			continue
@@ -365,36 +354,36 @@ func (u *update) addTargets() error {
 			w := storage.Withheld{
 				Reason: reason, Score: t.sum.score, Depth: t.sum.depth, Hops: t.sum.hops, Link: true, Referrers: t.bits,
 			}
-			err = u.withhold(u.keys.Key(n), &w, t.again)
+			err = c.withhold(c.keys.Key(n), &w, t.again)
 		} else {
 			if t.bits != 0 {
-				u.changes.Referral.Add(t.domain, t.bits)
+				c.changes.Referral.Add(t.domain, t.bits)
 			}
-			err = u.admit(u.keys.Key(n), &input{links: t.sum, hint: u.hints[n]})
+			err = c.admit(c.keys.Key(n), &input{links: t.sum, hint: c.hints[n]})
 		}
 		if err != nil {
 			return err
 		}
 	}
-	u.keys.Reset()
-	u.targets = u.targets[:0]
-	clear(u.hints)
+	c.keys.Reset()
+	c.targets = c.targets[:0]
+	clear(c.hints)
 	return nil
 }
 
 // admit adds what is to be joined with crawldb.
-func (u *update) admit(key []byte, in *input) error {
-	u.value = appendInput(u.value[:0], in, nil)
-	if err := u.inputs.Add(key, u.value); err != nil {
+func (c *collector) admit(key []byte, in *input) error {
+	c.value = appendInput(c.value[:0], in, nil)
+	if err := c.inputs.Add(key, c.value); err != nil {
 		return fmt.Errorf("sorting links: %w", err)
 	}
 	return nil
 }
 
 // withhold adds what is refused for now. again says that some of its score is of a page that was fetched before.
-func (u *update) withhold(key []byte, w *storage.Withheld, again bool) error {
-	u.value = appendWithheld(u.value[:0], w, again)
-	if err := u.withheld.Add(key, u.value); err != nil {
+func (c *collector) withhold(key []byte, w *storage.Withheld, again bool) error {
+	c.value = appendWithheld(c.value[:0], w, again)
+	if err := c.withheld.Add(key, c.value); err != nil {
 		return fmt.Errorf("sorting withheld links: %w", err)
 	}
 	return nil
@@ -406,15 +395,15 @@ func (u *update) withhold(key []byte, w *storage.Withheld, again bool) error {
 //
 // Redirects in a row are counted, and a chain that is too long ends: its next target gets no record. times is how many
 // links the page has to the target as well; if they are accepted, page counts them.
-func (u *update) addRedirect(key []byte, source *storage.Record, page *policy.Page, times int) error {
-	to := u.page.Redirect
-	if u.ignored(urlkey.HostKeyOf(key), []byte(to.HostKey())) {
+func (c *collector) addRedirect(key []byte, source *storage.Record, page *policy.Page, times int) error {
+	to := c.page.Redirect
+	if c.ignored(urlkey.HostKeyOf(key), []byte(to.HostKey())) {
 		return nil
 	}
 	facts := admission.Facts{Seed: page.Depth == 0, Hops: int(source.Hops) + 1}
-	v := u.p.env.Admission.VerdictKey(to, facts)
+	v := c.p.env.Admission.VerdictKey(to, facts)
 	if facts.Seed && v.Reason != admission.ReasonChain && v.Reason != admission.ReasonMalformed {
-		u.changes.Seed(to)
+		c.changes.Seed(to)
 	}
 	if v.OK() {
 		page.Accepted += times
@@ -423,22 +412,22 @@ func (u *update) addRedirect(key []byte, source *storage.Record, page *policy.Pa
 	link := policy.Link{Internal: internal, Redirect: true, Times: times, Refused: !v.OK()}
 	sum := linkSum{
 		any: true, hops: source.Hops + 1, depth: page.Depth + redirectDepthCost,
-		score: u.p.env.Scorer.Distribute(*page, link),
+		score: c.p.env.Scorer.Distribute(*page, link),
 	}
 	if v.OK() {
-		shownAs, err := u.shownAs(key, source, to)
+		shownAs, err := c.shownAs(key, source, to)
 		if err != nil {
 			return err
 		}
-		return u.admit([]byte(to), &input{links: sum, shownAs: shownAs})
+		return c.admit([]byte(to), &input{links: sum, shownAs: shownAs})
 	}
-	return u.add(to, sum, false, !page.First && sum.score != 0, v)
+	return c.add(to, sum, false, !page.First && sum.score != 0, v)
 }
 
 // shownAs returns the URL by which the target of the current page's redirect is shown; "": its own. The page may itself
 // be shown by the URL of a redirect to it.
-func (u *update) shownAs(key []byte, source *storage.Record, to urlkey.Key) (string, error) {
-	if !u.p.env.ChooseRedirectURL {
+func (c *collector) shownAs(key []byte, source *storage.Record, to urlkey.Key) (string, error) {
+	if !c.p.env.ChooseRedirectURL {
 		return "", nil
 	}
 	from, err := urlkey.Key(key).URL()
@@ -454,9 +443,9 @@ func (u *update) shownAs(key []byte, source *storage.Record, to urlkey.Key) (str
 	if err != nil {
 		return "", fmt.Errorf("redirect of %s: %w", key, err)
 	}
-	temporary := u.page.Status == storage.FetchRedirTemp
-	if u.page.Status == storage.FetchSuccess { // it refreshes itself
-		temporary = u.page.Flags&storage.FlagRefreshPerm == 0
+	temporary := c.page.Status == storage.FetchRedirTemp
+	if c.page.Status == storage.FetchSuccess { // it refreshes itself
+		temporary = c.page.Flags&storage.FlagRefreshPerm == 0
 	}
 	if best := policy.ChooseRedirectURL(from, target, temporary); best != target {
 		return best.String(), nil
@@ -465,31 +454,31 @@ func (u *update) shownAs(key []byte, source *storage.Record, to urlkey.Key) (str
 }
 
 // add admits, withholds or refuses a single URL. again is as in withhold.
-func (u *update) add(key urlkey.Key, sum linkSum, sitemap, again bool, v admission.Verdict) error {
+func (c *collector) add(key urlkey.Key, sum linkSum, sitemap, again bool, v admission.Verdict) error {
 	if v.OK() {
-		return u.admit([]byte(key), &input{links: sum, sitemap: sitemap})
+		return c.admit([]byte(key), &input{links: sum, sitemap: sitemap})
 	}
-	u.result.Filtered[v.Reason]++
+	c.filtered[v.Reason]++
 	if reason := fateOf(v).withheldReason(); reason != 0 {
 		w := storage.Withheld{
 			Reason: reason, Score: sum.score, Depth: sum.depth, Hops: sum.hops, Link: sum.any, Sitemap: sitemap,
 		}
-		return u.withhold([]byte(key), &w, again)
+		return c.withhold([]byte(key), &w, again)
 	}
 	return nil
 }
 
 // addSitemaps adds the sitemaps that were found: those that crawldb does not know get the score of a seed,
-// so that they are fetched before the pages that they lead to.
-func (u *update) addSitemaps() error {
-	if u.p.env.Sitemaps == nil {
+// so that they are fetched before the pages that they lead to. One collector of a segment does this.
+func (c *collector) addSitemaps() error {
+	if c.p.env.Sitemaps == nil {
 		return nil
 	}
-	keys := u.p.env.Sitemaps(u.segment)
+	keys := c.p.env.Sitemaps(c.segment)
 	slices.Sort(keys)
 	for _, k := range slices.Compact(keys) {
-		v := u.p.env.Admission.VerdictKey(k, admission.Facts{})
-		if err := u.add(k, linkSum{}, true, false, v); err != nil {
+		v := c.p.env.Admission.VerdictKey(k, admission.Facts{})
+		if err := c.add(k, linkSum{}, true, false, v); err != nil {
 			return fmt.Errorf("sitemap %s: %w", k, err)
 		}
 	}

@@ -270,7 +270,7 @@ func (w *world) updateOnly(pages ...page) {
 	}
 	u := w.p.newUpdate(number, &Updated{Filtered: map[string]uint64{}})
 	defer u.close()
-	if err := u.collect(context.Background()); err != nil {
+	if err := u.collect(context.Background(), uint64(len(pages))); err != nil {
 		w.t.Fatal(err)
 	}
 	if err := u.apply(context.Background(), seg); err != nil {

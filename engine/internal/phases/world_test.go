@@ -3,12 +3,14 @@
 package phases
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,6 +46,8 @@ type world struct {
 	cacheBytes int64
 	// tableBytes is Env.TableBytes, a MiB if it is 0. restart puts it in force.
 	tableBytes int64
+	// processors is Env.Processors, 3 if it is 0, and then the smallest work is shared. restart puts it in force.
+	processors int
 	// scorer is Env.Scorer, VoteScorer if it is nil. restart puts it in force.
 	scorer policy.Scorer
 	// schedule is Env.Schedule, FixedSchedule if it is nil. restart puts it in force.
@@ -102,7 +106,7 @@ func (w *world) restart() {
 		Sorter: func(combine func(dst, a, b []byte) []byte) *storage.Sorter {
 			return sorterOf(storage.SorterMinBytes, combine)
 		},
-		TableBytes: cmp.Or(w.tableBytes, 1<<20), Now: w.options.Now,
+		TableBytes: cmp.Or(w.tableBytes, 1<<20), Now: w.options.Now, Processors: cmp.Or(w.processors, 3),
 		Scorer: w.scorer, Schedule: w.schedule,
 		MaxInterval: policy.DefaultMaxInterval * time.Second, Interval: policy.DefaultInterval * time.Second,
 		SeedScore: 1, MaxInlinks: 10_000, AnchorLength: storage.AnchorMaxBytes,
@@ -113,6 +117,23 @@ func (w *world) restart() {
 		Deletes: func(*storage.Ingestion) Deletes { return &deletions{w: w} },
 		Warn:    func(err error) { w.t.Fatal(err) },
 	})
+	if w.processors != 1 {
+		w.p.share = share{pages: 1, bytes: 1, partsOf: w.partsOf}
+	}
+}
+
+// partsOf cuts a range into n parts, as one that was written in parts.
+func (w *world) partsOf(r storage.Range, n int) (from [][]byte, err error) {
+	var keys [][]byte
+	sc := w.store.Scan(r, nil, nil)
+	for sc.Next() {
+		keys = append(keys, bytes.Clone(sc.Key()))
+	}
+	from = [][]byte{nil}
+	for i := 1; i < min(n, len(keys)); i++ {
+		from = append(from, keys[i*len(keys)/n])
+	}
+	return from, sc.Close()
 }
 
 func (w *world) close() {
@@ -400,6 +421,7 @@ type liveDeny struct {
 	changed bool
 	// after, if not nil, is called once after an answer.
 	after func()
+	mu    sync.Mutex // guards after
 }
 
 // set changes the list; Refresh finds it.
@@ -411,8 +433,11 @@ func (f *liveDeny) set(version uint64, hosts ...urlkey.HostKey) {
 }
 
 func (f *liveDeny) Accept(u urlkey.URL) string {
-	if after := f.after; after != nil {
-		f.after = nil
+	f.mu.Lock()
+	after := f.after
+	f.after = nil
+	f.mu.Unlock()
+	if after != nil {
 		defer after()
 	}
 	if f.denied[u.HostKey()] {

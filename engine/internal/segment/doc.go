@@ -6,9 +6,8 @@
 // # What it is
 //
 // A Writer is one open segment: its part of the WARC files and the sorters of its parse records. Segments creates
-// writers, and
-// seals segments from their WARC files alone. A fetch, `seine parse` and the recovery after a crash share one code
-// path: Writer.add for each Attempt, then Writer.seal.
+// writers, and seals segments from their WARC files alone. A fetch, `seine parse` and the recovery after a crash share
+// one code path: Writer.add for each Attempt, then Writer.seal.
 //
 // # Picture
 //
@@ -62,8 +61,9 @@
 //
 // The sorters spill to disk beyond their share of memory. A Writer holds 16 bytes for each URL, and the outcomes since
 // the last Sync. The 16 bytes are held until the segment is sealed: 640 KB for the largest of a crawl. Unsealed holds a
-// page and what it parses of it. Reading back uses all processors, with at most readAhead attempts waiting for each.
-// Purge sorts the captures of the segments whose files it replaces, and holds one record at a time.
+// page and what it parses of it. Sealing and reading back use all processors, the latter with at most readAhead
+// attempts waiting for each. Purge sorts the captures of the segments whose files it replaces, and holds one record at
+// a time.
 //
 // # Deliberately absent
 //

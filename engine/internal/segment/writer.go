@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/zeebo/xxh3"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/storage"
@@ -336,7 +337,7 @@ func (w *Writer) Close() {
 // synced.
 //
 // Sealing took 14 µs a page and takes 28 since parse records are compressed well at once (2026-11-22); see
-// storage/options.go.
+// storage/options.go. So tables of a large segment are written side by side.
 func (w *Writer) seal(ctx context.Context, files []warc.FileInfo) (Sealed, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -349,23 +350,13 @@ func (w *Writer) seal(ctx context.Context, files []warc.FileInfo) (Sealed, error
 	sealed := Sealed{Segment: seg.Number, Pages: w.counts.Attempts(), Links: w.linkCount, Bytes: w.counts.Bytes}
 	ing := w.s.env.Store.NewIngestion()
 	defer ing.Abort()
-	for _, t := range []struct {
-		sorter *storage.Sorter
-		to     storage.Range
-		own    bool // the range belongs to the segment
-	}{
-		{w.links, storage.ParseLinks(seg.Number), true},
-		{w.text, storage.ParseTextRange(seg.Number), true},
-		{w.cdx, storage.CDXRange(), false},
-	} {
-		if t.own {
-			if err := w.replace(ing, t.to); err != nil {
-				return sealed, fmt.Errorf("sealing segment %d: %w", seg.Number, err)
-			}
-		}
-		if err := writeRun(ctx, t.sorter, ing.Table(t.to)); err != nil {
+	for _, own := range []storage.Range{storage.ParseLinks(seg.Number), storage.ParseTextRange(seg.Number)} {
+		if err := w.replace(ing, own); err != nil {
 			return sealed, fmt.Errorf("sealing segment %d: %w", seg.Number, err)
 		}
+	}
+	if err := w.writeTables(ctx, ing); err != nil {
+		return sealed, fmt.Errorf("sealing segment %d: %w", seg.Number, err)
 	}
 	if err := ing.PutSegment(seg); err != nil {
 		return sealed, err
@@ -375,6 +366,49 @@ func (w *Writer) seal(ctx context.Context, files []warc.FileInfo) (Sealed, error
 	}
 	w.s.parts.sealed(seg.Number)
 	return sealed, nil
+}
+
+// sealPart is how much of what is sorted is worth a goroutine, in bytes.
+const sealPart = 4 << 20
+
+// writeTables writes what is in the sorters. Of a large segment, as many goroutines as there are processors do it.
+func (w *Writer) writeTables(ctx context.Context, ing *storage.Ingestion) (err error) {
+	most := int64(max(w.s.env.Processors, 1))
+	var all []storage.Part
+	var tables []*storage.TableWriter
+	defer func() { err = errors.Join(err, storage.CloseParts(all)) }()
+	for _, t := range []struct {
+		to     storage.Range
+		sorter *storage.Sorter
+	}{
+		{storage.ParseTextRange(w.seg.Number), w.text}, // the largest first
+		{storage.ParseLinks(w.seg.Number), w.links},
+		{storage.CDXRange(), w.cdx},
+	} {
+		parts, err := storage.SortParts(int(min(most, 1+t.sorter.Bytes()/sealPart)), nil, t.sorter)
+		if err != nil {
+			return err
+		}
+		all, tables = append(all, parts...), append(tables, ing.TableParts(t.to, storage.Froms(parts))...)
+	}
+	if most == 1 || len(all) == 3 {
+		for i := range all {
+			if err := writeRun(ctx, all[i].Run, tables[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(int(most))
+	for i := range all {
+		group.Go(func() error {
+			timer := storage.StartCPUTimer()
+			defer func() { w.s.env.Spent(StepSeal, timer.Stop()) }()
+			return writeRun(ctx, all[i].Run, tables[i])
+		})
+	}
+	return group.Wait()
 }
 
 // storedPart is a part of a file as the record of a segment has it.
@@ -414,13 +448,8 @@ func (w *Writer) replace(ing *storage.Ingestion, r storage.Range) error {
 	return ing.DeleteRange(r)
 }
 
-// writeRun sorts and writes all of a sorter into a table.
-func writeRun(ctx context.Context, s *storage.Sorter, to *storage.TableWriter) error {
-	run, err := s.Sort()
-	if err != nil {
-		return err
-	}
-	defer run.Close()
+// writeRun writes all of a run into a table.
+func writeRun(ctx context.Context, run *storage.Run, to *storage.TableWriter) error {
 	for n := 0; run.Next(); n++ {
 		if n%4096 == 0 && ctx.Err() != nil {
 			return ctx.Err()

@@ -307,6 +307,45 @@ func TestRefusedRecord(t *testing.T) {
 	}
 }
 
+// TestSealedInParts: a large segment is the same whether one goroutine writes its tables or several do, which leave
+// parts that others share again.
+func TestSealedInParts(t *testing.T) {
+	w := newWorld(t)
+	open := w.create()
+	var attempts []*segment.Attempt
+	for i := range 300 {
+		body := fmt.Sprintf("<title>Page %d</title><p>%s", i, strings.Repeat(fmt.Sprintf("word%d ", i), 6000))
+		attempts = append(attempts, response(t, fmt.Sprintf("http://a.example/%d", i),
+			"HTTP/1.1 200 OK\nContent-Type: text/html", body, ""))
+	}
+	w.storeAll(open, attempts...)
+	if _, err := open.Finish(ctx); err != nil {
+		t.Fatal(err)
+	}
+	alone := w.dump(1)
+	env, steps := w.env(w.store), 0
+	env.Processors = 3
+	env.Spent = func(s segment.Step, d time.Duration) {
+		if s == segment.StepSeal {
+			w.mu.Lock()
+			steps++
+			w.mu.Unlock()
+		}
+	}
+	if _, err := segment.New(env).Seal(ctx, w.record(1)); err != nil {
+		t.Fatal(err)
+	}
+	if w.dump(1) != alone {
+		t.Error("several goroutines sealed it otherwise")
+	}
+	if steps < 4 {
+		t.Errorf("%d goroutines were measured", steps)
+	}
+	if parts, err := w.store.PartsOf(storage.ParseTextRange(1), 3); err != nil || len(parts) != 3 {
+		t.Errorf("%d parts, %v", len(parts), err)
+	}
+}
+
 // TestManyGoroutines: fetchers store at the same time, and everything they store is sealed.
 func TestManyGoroutines(t *testing.T) {
 	w := newWorld(t)

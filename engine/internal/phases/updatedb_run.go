@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Updated counts what updatedb changed.
+type Updated struct {
+	Segment    uint32
+	Outcomes   uint64
+	New        uint64            // records made, also of withheld links that were readmitted
+	Linked     uint64            // known URLs that were linked to, also by those
+	Filtered   map[string]uint64 // links refused, for now or for good, by reason
+	Withheld   uint64            // URLs of the segment that are refused for now
+	Readmitted Readmitted
+	Woken      []urlkey.HostKey // hosts of changed records that have something due, in key order
+}
+
+// update is one run of UpdateDB.
+type update struct {
+	p          *Phases
+	result     *Updated
+	changes    *admission.Changes
+	segment    uint32
+	now        int64
+	collectors []*collector
+
+	mu         sync.Mutex      // guards signatures
+	signatures *storage.Sorter // see noteSignature
+}
+
+func (p *Phases) newUpdate(segment uint32, result *Updated) *update {
+	return &update{
+		p: p, result: result, changes: p.env.Admission.NewChanges(), segment: segment, now: p.now(),
+		signatures: p.env.Sorter(foldLast),
+	}
+}
+
+// close removes temporary files.
+func (u *update) close() error {
+	err := u.signatures.Close()
+	for _, c := range u.collectors {
+		err = errors.Join(err, c.close())
+	}
+	return err
+}
+
+// collect reads the segment's parse records and sorts what they say by the URL it is about.
+func (u *update) collect(ctx context.Context, pages uint64) error {
+	from, err := u.p.partsOf(storage.ParseLinks(u.segment), pages)
+	if err != nil {
+		return err
+	}
+	for range from {
+		u.collectors = append(u.collectors, u.p.newCollector(u.segment, len(from)))
+	}
+	err = u.p.together(ctx, StepUpdateDB, len(from), func(ctx context.Context, i int) error {
+		var to []byte
+		if i+1 < len(from) {
+			to = from[i+1]
+		}
+		return u.collectors[i].collect(ctx, from[i], to)
+	})
+	if err == nil {
+		err = u.collectors[0].addSitemaps()
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range u.collectors {
+		u.changes.Add(c.changes)
+		u.result.Outcomes += c.outcomes
+		for reason, n := range c.filtered {
+			u.result.Filtered[reason] += n
+		}
+	}
+	return nil
+}
