@@ -65,7 +65,9 @@ func (c *stageClock) spentIn(step segment.Step, d time.Duration) {
 var stepStages = [...]stage{segment.StepWARC: stageWARC, segment.StepParse: stageParse, segment.StepSeal: stageSeal}
 
 // sharedStages are the stages of phases that several goroutines share.
-var sharedStages = [...]stage{phases.StepUpdateDB: stageUpdateDB, phases.StepInvertLinks: stageInvertLinks}
+var sharedStages = [...]stage{
+	phases.StepInject: stageInject, phases.StepUpdateDB: stageUpdateDB, phases.StepInvertLinks: stageInvertLinks,
+}
 
 // What is left of a page's time, once the rest is tuned: gzip and SHA-1, the lexer, compressing page texts for the
 // store, system calls; with an index also the compactions of linkdb that the small last segments of a crawl set off.

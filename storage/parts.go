@@ -47,8 +47,10 @@ func CloseParts(parts []Part) error {
 // them, none is in another part; nil: each key is for itself. What is in memory is sorted by the goroutine that first
 // reads a part.
 //
-// It takes a few keys for each 64th of a part, so it is fast, and a part may be some percent larger than another. A
-// beginning that most keys share makes one part much larger. As with Sort, close the parts before the sorters.
+// Each part reads each spilled run through buffers of its own: there are no more parts than have as much room for them
+// as the sorters for pairs. It takes a few keys for each 64th of a part, so it is fast, and a part may be some percent
+// larger than another. A beginning that most keys share makes one part much larger. As with Sort, close the parts
+// before the sorters.
 func SortParts(n int, whole func(key []byte) (length int), sorters ...*Sorter) ([]Part, error) {
 	for _, t := range sorters {
 		if err := t.end(); err != nil {
@@ -58,6 +60,7 @@ func SortParts(n int, whole func(key []byte) (length int), sorters ...*Sorter) (
 	if whole == nil {
 		whole = func(key []byte) int { return len(key) }
 	}
+	n = min(n, mostParts(sorters))
 	var samples []sample
 	if n > 1 {
 		for _, t := range sorters {
@@ -86,6 +89,18 @@ func SortParts(n int, whole func(key []byte) (length int), sorters ...*Sorter) (
 		return nil, errors.Join(err, CloseParts(parts))
 	}
 	return parts, nil
+}
+
+// mostParts is how many parts of sorters the buffers of which have room in their memory, at least one.
+func mostParts(sorters []*Sorter) int {
+	memory, buffers := int64(0), int64(0)
+	for _, t := range sorters {
+		memory += t.o.MemoryBytes
+		for _, level := range t.levels {
+			buffers += int64(len(level)) * 2 * runBlockBytes
+		}
+	}
+	return int(max(memory/max(buffers, 1), 1))
 }
 
 // cut adds the sources of each part between bounds.

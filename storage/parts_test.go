@@ -17,7 +17,8 @@ import (
 // all pairs gives, spilled or not; no part has a key of another, nor what begins as one of its keys.
 func TestSortParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := SorterOptions{Dir: "sort", FS: NewMemFS(), MemoryBytes: 1}
+		o := SorterOptions{Dir: "sort", FS: NewMemFS()}
+		o.MemoryBytes = rapid.SampledFrom([]int64{1, 1 << 20}).Draw(t, "memory")
 		if rapid.Bool().Draw(t, "combine") {
 			o.Combine = appendValues
 		}
@@ -38,7 +39,7 @@ func TestSortParts(t *testing.T) {
 		var want []Pair
 		for i := range sorters {
 			sorters[i] = NewSorter(o)
-			for n := range rapid.IntRange(0, 200).Draw(t, "pairs") {
+			for n := range rapid.IntRange(0, 300).Draw(t, "pairs") {
 				key := fmt.Appendf(nil, "com,example%d,)/%d", rapid.IntRange(0, hosts-1).Draw(t, "host"),
 					rapid.IntRange(0, 30).Draw(t, "page"))
 				p := Pair{key, bytes.Repeat([]byte{byte(n)}, size.Draw(t, "size"))}
@@ -122,7 +123,7 @@ func readParts(t *rapid.T, parts []Part) [][]Pair {
 
 // TestSortPartsEven: parts are of about the same size, also when most of the pairs are on disk.
 func TestSortPartsEven(t *testing.T) {
-	for _, memory := range []int64{1 << 20, 64 << 20} {
+	for _, memory := range []int64{2 << 20, 64 << 20} {
 		s := NewSorter(SorterOptions{Dir: "sort", FS: NewMemFS(), MemoryBytes: memory})
 		const keys, n = 30_000, 4
 		for i := range keys {

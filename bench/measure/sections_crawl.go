@@ -105,12 +105,12 @@ make bench fails if one does not.`,
 		command: "bin/seine bench --profile",
 		what: `
 The processor time of the goroutines that a crawl has only one of, by a CPU profile: what bounds the pages a second of a
-machine with any number of cores. update is sealing and updatedb, index is invertlinks and what leads the goroutines
-that cut pages into words, main is the begin and the end of a crawl.`,
+machine with any number of cores. update is what leads the goroutines that seal segments and bring them into crawldb and
+linkdb, index is dedup and what leads those that cut pages into words, main is the begin and the end of a crawl.`,
 		units: []string{"serial-µs/page"},
 		means: `
-Many goroutines at once fetch, parse, compress, and cut pages into words. Those of the table work beside each other, so
-the one that takes longest is the bound.`,
+Many goroutines at once fetch, parse, compress, write segments and databases, and cut pages into words. Those of the
+table work beside each other, so the one that takes longest is the bound.`,
 	},
 	{
 		layer:   "Stages",

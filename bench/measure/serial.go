@@ -14,8 +14,8 @@ import (
 // they begin with. What one of them does for a page bounds the pages a second of a machine with any number of cores.
 // Of all others there are several: fetchers, builders, compactions.
 var soleGoroutines = map[string]string{
-	"seine/engine.(*conductor).update":        "update", // sealing and updatedb
-	"seine/engine.(*conductor).index":         "index",  // invertlinks, and what leads the builders
+	"seine/engine.(*conductor).update":        "update", // what leads those that seal, update and invert links
+	"seine/engine.(*conductor).index":         "index",  // dedup, and what leads the builders
 	"seine/engine.(*merges).":                 "merge",  // of index segments
 	"seine/engine.(*sends).":                  "send",
 	"seine/frontier.(*Frontier).":             "frontier", // its loop, refills

@@ -21,6 +21,9 @@ var stageRoots = map[string]string{
 	"seine/storage/warc.(*Writer).":                "warc",
 	"engine/internal/segment.(*Writer).add":        "parse",
 	"engine/internal/segment.(*Writer).seal":       "seal",
+	"engine/internal/segment.(*Writer).writeTable": "seal", // on goroutines of their own, as are the next two
+	"engine/internal/phases.(*update).":            "updatedb",
+	"engine/internal/phases.(*Phases).invert.":     "invertlinks",
 	"engine/internal/phases.(*Phases).UpdateDB":    "updatedb",
 	"engine/internal/phases.(*Phases).readmit":     "updatedb",
 	"engine/internal/phases.(*Phases).InvertLinks": "invertlinks",

@@ -79,7 +79,7 @@
 //
 // # Who runs it
 //
-// The caller's goroutine. UpdateDB and InvertLinks of a large segment, the passes of LinkRank, and what reads lines of
+// The caller's goroutine. Inject, UpdateDB and InvertLinks of much, the passes of LinkRank, and what reads lines of
 // URLs share their work among several, and wait for them (share.go). Inject, Generate, UpdateDB, Readmit, LinkRank and
 // Dedup read crawldb and write it back, so at most one of them runs at a time: the engine holds its crawldbMu around
 // them. InvertLinks may run beside them, and beside itself for another segment. SelectHost, Window, DueHosts,
@@ -91,10 +91,9 @@
 // # Bounds
 //
 // Sorters and KeyTables have the memory that Env gives them and spill to disk; goroutines that share a phase share its
-// memory. Generate holds the chosen URLs
-// (defaultTop, if no bound is given). The due keys that a phase gives and takes from one host fill a quarter of a
-// KeyTable's memory, then a sorter; so do those by day. Dedup holds one group of equal pages, Delete the links of one
-// segment to one target. The rest is in limits.go.
+// memory. Generate holds the chosen URLs (defaultTop, if no bound is given). The due keys that a phase gives and takes
+// from one host fill a quarter of a KeyTable's memory, then a sorter; so do those by day. Dedup holds one group of
+// equal pages, Delete the links of one segment to one target. The rest is in limits.go.
 //
 // # Deliberately absent
 //

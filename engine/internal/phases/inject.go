@@ -49,11 +49,12 @@ type Injected struct {
 // merge-join with crawldb; ingest.
 func (p *Phases) Inject(ctx context.Context, o InjectOptions) (Injected, error) {
 	in := injection{
-		p: p, o: o, now: p.now(), changes: p.env.Admission.NewChanges(), signatures: p.env.Sorter(foldLast),
+		p: p, o: o, now: p.now(), changes: p.env.Admission.NewChanges(),
+		signatures: signatureNotes{sorter: p.env.Sorter(foldLast)},
 	}
 	defer func() {
 		in.seeds.close()
-		in.signatures.Close()
+		in.signatures.sorter.Close()
 	}()
 	left, err := p.lower(ctx) // by a crash, or an error
 	if err == nil {
@@ -78,12 +79,10 @@ type injection struct {
 	p          *Phases
 	o          InjectOptions
 	now        int64
-	seeds      *seedRun        // key → place of the line, record of the seed
-	signatures *storage.Sorter // of records that are overwritten, see noteSignature
-	lowered    *storage.TableWriter
+	seeds      *seedRun       // key → place of the line, record of the seed
+	signatures signatureNotes // of records that are overwritten
 	changes    *admission.Changes
 	result     Injected
-	value      []byte
 }
 
 // readAll parses, normalizes and filters the lines, and sorts them.
@@ -119,33 +118,44 @@ func (p *Phases) addSeed(w *seedReader, line *seedLine) error {
 // merge joins the sorted seeds with crawldb and ingests the outcome.
 func (in *injection) merge(ctx context.Context) error {
 	store := in.p.env.Store
-	run, added, err := in.seeds.sort()
+	sorters, added := in.seeds.sorters(), uint64(0)
+	for _, s := range sorters {
+		added += uint64(s.Len())
+	}
+	parts, err := in.p.sortParts(sorters)
 	if err != nil {
 		return fmt.Errorf("sorting seeds: %w", err)
 	}
-	defer run.Close()
 	ing := store.NewIngestion()
 	defer ing.Abort()
-	records, hosts := ing.Table(storage.Crawldb()), in.p.newHostTally(ing)
-	defer hosts.close()
-	if err := hosts.keepRefreshed(ing); err != nil {
+	all, err := in.p.newRewritings(ing, parts)
+	seedings := make([]*seeding, len(all))
+	for i := range all {
+		seedings[i] = &seeding{rewriting: all[i], in: in, changes: in.p.env.Admission.NewChanges()}
+		defer seedings[i].close()
+	}
+	if err != nil {
 		return err
 	}
-	in.lowered = ing.Table(storage.LoweredRange())
-	var kept uint64
-	err = storage.MergeJoin(ctx, store, storage.Crawldb(), run, func(key []byte, values [][]byte, old []byte) error {
-		kept++
-		in.changes.Seed(urlkey.Key(key))
-		return in.mergeOne(records, hosts, key, latest(values)[placeBytes:], old)
+	err = in.p.together(ctx, StepInject, len(seedings), func(ctx context.Context, i int) error {
+		return seedings[i].run(ctx)
 	})
 	if err != nil {
 		return err
 	}
-	in.result.Merged = added - kept
-	if err := hosts.finish(); err != nil {
+	in.result.Merged = added
+	tallies := make([]*hostTally, len(seedings))
+	for i, s := range seedings {
+		tallies[i] = s.hosts
+		in.changes.Add(s.changes)
+		in.result.Merged -= s.kept
+		in.result.New, in.result.Changed = in.result.New+s.fresh, in.result.Changed+s.changed
+		in.result.Known += s.known
+	}
+	if err := finishDays(tallies); err != nil {
 		return err
 	}
-	if err := writeSignatures(ctx, in.signatures, ing); err != nil {
+	if err := writeSignatures(ctx, in.signatures.sorter, ing); err != nil {
 		return err
 	}
 	withheld, err := in.p.anyWithheld()
@@ -158,11 +168,32 @@ func (in *injection) merge(ctx context.Context) error {
 	if err := ing.Commit(); err != nil {
 		return err
 	}
-	in.result.Woken = hosts.woken
+	for _, t := range tallies {
+		in.result.Woken = append(in.result.Woken, t.woken...)
+	}
 	return in.changes.Commit()
 }
 
-func (in *injection) mergeOne(w *storage.TableWriter, hosts *hostTally, key, seed, old []byte) error {
+// seeding joins a part of the seeds with crawldb. It belongs to one goroutine.
+type seeding struct {
+	rewriting
+	in      *injection
+	changes *admission.Changes
+
+	kept, fresh, changed, known uint64
+}
+
+func (s *seeding) run(ctx context.Context) error {
+	return s.join(ctx, func(key []byte, values [][]byte, old []byte) error {
+		s.kept++
+		s.changes.Seed(urlkey.Key(key))
+		return s.one(key, values[0][placeBytes:], old)
+	})
+}
+
+// one makes the record of one seed.
+func (s *seeding) one(key, seed, old []byte) error {
+	in := s.in
 	var r, was storage.Record
 	if err := storage.DecodeRecord(seed, &r); err != nil {
 		return fmt.Errorf("record of the seed %s: %w", key, err)
@@ -174,14 +205,14 @@ func (in *injection) mergeOne(w *storage.TableWriter, hosts *hostTally, key, see
 	}
 	switch {
 	case old == nil:
-		in.result.New++
+		s.fresh++
 	case in.o.Overwrite:
-		in.result.Changed++
+		s.changed++
 	case in.o.Update:
-		in.result.Changed++
+		s.changed++
 		r = in.p.updatedSeed(was, r)
 	default:
-		in.result.Known++
+		s.known++
 		assumes := r.SchemeAssumed() && was.LastFetch == 0 && !was.SchemeAssumed()
 		if was.Depth == 0 && was.Hops == 0 && !assumes {
 			return nil
@@ -194,18 +225,17 @@ func (in *injection) mergeOne(w *storage.TableWriter, hosts *hostTally, key, see
 	r.Depth, r.Hops = 0, 0 // it is a seed now
 	in.p.scoreByDepth(&r)
 	if old != nil {
-		if err := noteLowered(in.lowered, key, &was, &r); err != nil {
+		if err := noteLowered(s.lowered, key, &was, &r); err != nil {
 			return err
 		}
 	}
-	if err := noteSignature(in.signatures, key, &was, &r); err != nil {
+	if err := in.signatures.note(key, &was, &r); err != nil {
 		return err
 	}
-	if err := hosts.change(key, old != nil, &was, &r); err != nil {
+	if err := s.hosts.change(key, old != nil, &was, &r); err != nil {
 		return err
 	}
-	in.value = storage.AppendRecord(in.value[:0], &r)
-	return w.Set(key, in.value)
+	return s.set(key, &r)
 }
 
 // updatedSeed is a known record with the seed's score, interval and metadata, where the seed

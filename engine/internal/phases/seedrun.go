@@ -97,9 +97,6 @@ func foldLatest(dst, a, b []byte) []byte {
 	return append(dst, b...)
 }
 
-// latest returns the value of the latest line; there is one for each reader at most.
-func latest(values [][]byte) []byte { return slices.MaxFunc(values, bytes.Compare) }
-
 // seedBlock is a block of lines.
 type seedBlock struct {
 	name   string // of the source; "": it has none
@@ -430,6 +427,15 @@ func placeOf(name string, line int, listed bool) string {
 		return fmt.Sprintf("line %d", line)
 	}
 	return fmt.Sprintf("%s:%d", name, line)
+}
+
+// sorters are those of all readers.
+func (s *seedRun) sorters() []*storage.Sorter {
+	all := make([]*storage.Sorter, len(s.readers))
+	for i, r := range s.readers {
+		all[i] = r.sorter
+	}
+	return all
 }
 
 // sort returns what was added as one run, and the number of pairs that were added. Close the run before s.

@@ -13,7 +13,8 @@ type Step uint8
 
 // The phases that start goroutines which Env.Busy measures.
 const (
-	StepUpdateDB Step = iota
+	StepInject Step = iota
+	StepUpdateDB
 	StepInvertLinks
 )
 

@@ -149,12 +149,12 @@ func (w *world) markRefreshed() {
 func TestSharedBusy(t *testing.T) {
 	w := newWorld(t, admission.Options{})
 	defer w.close()
-	var began, ended [2]atomic.Int64
+	var began, ended [3]atomic.Int64
 	w.p.env.Busy = func(of Step) func() {
 		began[of].Add(1)
 		return func() { ended[of].Add(1) }
 	}
-	w.inject(hostA)
+	w.inject(hostA, hostB, hostW)
 	links := []string{hostA + "1", hostA + "2"}
 	w.update(page{url: hostA, links: links}, page{url: links[0]}, page{url: links[1]})
 	if _, err := w.p.InvertLinks(context.Background(), w.segment); err != nil {

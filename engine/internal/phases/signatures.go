@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/seine-crawler/seine/storage"
 )
@@ -45,6 +46,22 @@ func noteSignature(sorter *storage.Sorter, key []byte, was, r *storage.Record) e
 		return fmt.Errorf("sorting signatures: %w", err)
 	}
 	return nil
+}
+
+// signatureNotes are noted by several goroutines. What is noted of one key must come from one of them.
+type signatureNotes struct {
+	mu     sync.Mutex
+	sorter *storage.Sorter
+}
+
+// note is noteSignature, on any goroutine.
+func (n *signatureNotes) note(key []byte, was, r *storage.Record) error {
+	if was.Signature == r.Signature && was.Near() == r.Near() {
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return noteSignature(n.sorter, key, was, r)
 }
 
 // writeSignatures writes what was noted as tables of the ingestion.

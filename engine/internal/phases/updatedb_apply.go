@@ -23,19 +23,19 @@ func (u *update) apply(ctx context.Context, seg storage.Segment) error {
 	}
 	ing := u.p.env.Store.NewIngestion()
 	defer ing.Abort()
-	joinings, err := u.newJoinings(ing, parts)
-	defer func() {
-		for _, j := range joinings {
-			j.close()
-		}
-	}()
+	all, err := u.p.newRewritings(ing, parts)
+	joinings := make([]*joining, len(all))
+	for i := range all {
+		joinings[i] = &joining{rewriting: all[i], u: u}
+		defer joinings[i].close()
+	}
 	if err != nil {
 		return err
 	}
 	if err := u.join(ctx, joinings, ing); err != nil {
 		return err
 	}
-	if err := writeSignatures(ctx, u.signatures, ing); err != nil {
+	if err := writeSignatures(ctx, u.signatures.sorter, ing); err != nil {
 		return err
 	}
 	withheld := u.result.Withheld > 0
@@ -94,53 +94,25 @@ func (u *update) join(ctx context.Context, joinings []*joining, ing *storage.Ing
 
 // joining joins a part of the inputs with crawldb. It belongs to one goroutine.
 type joining struct {
-	u       *update
-	inputs  storage.Part
-	records *storage.TableWriter
-	lowered *storage.TableWriter
-	hosts   *hostTally
+	rewriting
+	u    *update
+	page storage.FetchOutcome
 
-	page    storage.FetchOutcome
-	value   []byte
 	fresh   uint64 // records made
 	linked  uint64 // known URLs that were linked to
 	refused uint64 // additions
 }
 
-// newJoinings returns one for each part. Close them, also after an error.
-func (u *update) newJoinings(ing *storage.Ingestion, parts []storage.Part) ([]*joining, error) {
-	from := storage.Froms(parts)
-	records, lowered := ing.TableParts(storage.Crawldb(), from), ing.TableParts(storage.LoweredRange(), from)
-	hosts := u.p.newHostTallies(ing, from)
-	joinings := make([]*joining, len(parts))
-	for i := range joinings {
-		joinings[i] = &joining{u: u, inputs: parts[i], records: records[i], lowered: lowered[i], hosts: hosts[i]}
-	}
-	notes, err := u.p.keepRefreshedParts(ing, from)
-	for i := range notes {
-		hosts[i].stale = notes[i]
-	}
-	return joinings, err
-}
-
-func (j *joining) close() {
-	j.hosts.close()
-	_ = j.inputs.Run.Close() // run has returned its error
-}
-
 func (j *joining) run(ctx context.Context) error {
-	err := storage.MergeJoin(ctx, j.u.p.env.Store, storage.Crawldb(), j.inputs.Run,
-		func(key []byte, values [][]byte, old []byte) error { return j.one(key, readInput(values[0]), old) })
-	if err != nil {
-		return err
-	}
-	return j.hosts.endHost()
+	return j.join(ctx, func(key []byte, values [][]byte, old []byte) error {
+		return j.one(key, readInput(values[0]), old)
+	})
 }
 
 // one computes a URL's new record.
 func (j *joining) one(key []byte, in input, old []byte) error {
 	var was, r storage.Record
-	p, known := j.u.p, old != nil
+	p, known := j.p, old != nil
 	if known {
 		if err := storage.DecodeRecord(old, &was); err != nil {
 			return fmt.Errorf("crawldb record %s: %w", key, err)
@@ -179,7 +151,7 @@ func (j *joining) one(key []byte, in input, old []byte) error {
 	if in.shownAs != "" {
 		noteShownAs(&r, in.shownAs)
 	}
-	if err := j.u.noteSignature(key, &was, &r); err != nil {
+	if err := j.u.signatures.note(key, &was, &r); err != nil {
 		return err
 	}
 	if known {
@@ -205,7 +177,7 @@ func (j *joining) outcome(key, encoded []byte, was, r *storage.Record) error {
 	if err := storage.DecodeFetchOutcome(encoded, &j.page); err != nil {
 		return fmt.Errorf("outcome of %s: %w", key, err)
 	}
-	p := j.u.p
+	p := j.p
 	if r.Interval == 0 {
 		r.Interval = p.interval
 	}
@@ -218,16 +190,6 @@ func (j *joining) outcome(key, encoded []byte, was, r *storage.Record) error {
 	}
 	transition(r, &j.page, j.u.segment, s.schedule, p.maxInterval)
 	return nil
-}
-
-// noteSignature is noteSignature, on any goroutine.
-func (u *update) noteSignature(key []byte, was, r *storage.Record) error {
-	if was.Signature == r.Signature && was.Near() == r.Near() {
-		return nil
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return noteSignature(u.signatures, key, was, r)
 }
 
 // writeWithheld writes what is refused for now, one entry for each target. A page that is fetched again mostly has

@@ -5,7 +5,6 @@ package phases
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/storage"
@@ -32,21 +31,19 @@ type update struct {
 	segment    uint32
 	now        int64
 	collectors []*collector
-
-	mu         sync.Mutex      // guards signatures
-	signatures *storage.Sorter // see noteSignature
+	signatures signatureNotes
 }
 
 func (p *Phases) newUpdate(segment uint32, result *Updated) *update {
 	return &update{
 		p: p, result: result, changes: p.env.Admission.NewChanges(), segment: segment, now: p.now(),
-		signatures: p.env.Sorter(foldLast),
+		signatures: signatureNotes{sorter: p.env.Sorter(foldLast)},
 	}
 }
 
 // close removes temporary files.
 func (u *update) close() error {
-	err := u.signatures.Close()
+	err := u.signatures.sorter.Close()
 	for _, c := range u.collectors {
 		err = errors.Join(err, c.close())
 	}
