@@ -111,8 +111,8 @@ func NewClient(o Options) (*Client, error) {
 	}
 	if c.tls.CurvePreferences == nil {
 		// The post-quantum exchange that Go prefers costs 0.3 ms and 29 KB per handshake, and crawled pages
-		// are public.
-		c.tls.CurvePreferences = []tls.CurveID{tls.X25519, tls.CurveP256}
+		// are public. The last two are for servers that take nothing else; offering them costs four bytes.
+		c.tls.CurvePreferences = []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521}
 	}
 	if c.tls.ClientSessionCache == nil {
 		c.tls.ClientSessionCache = tls.NewLRUClientSessionCache(defaultMaxIdle)

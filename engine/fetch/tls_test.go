@@ -52,3 +52,27 @@ func TestTLSResumption(t *testing.T) {
 		client.Close()
 	}
 }
+
+// TestTLSCurves: a server is reached whichever of the common curves it insists on, in both versions of TLS.
+func TestTLSCurves(t *testing.T) {
+	for _, curve := range []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521} {
+		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				fmt.Fprint(w, "hi")
+			}))
+			s.TLS = &tls.Config{CurvePreferences: []tls.CurveID{curve}, MaxVersion: version}
+			s.StartTLS()
+			client, err := fetch.NewClient(fetch.Options{UserAgent: "test", AllowPrivate: true, TLSInsecure: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := client.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, s.URL+"/")})
+			if r.Failure != "" || string(r.Body) != "hi" {
+				t.Errorf("%s, TLS %x: failure %q (%v), body %q", curve, version, r.Failure, r.Err, r.Body)
+			}
+			r.Release()
+			client.Close()
+			s.Close()
+		}
+	}
+}
