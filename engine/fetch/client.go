@@ -286,18 +286,13 @@ func (c *Client) dialRoom(
 		}
 		return c.secure(ctx, r, req, cn)
 	}
-	for _, a := range addrs {
+	for i, a := range addrs {
 		ap := netip.AddrPortFrom(a.Unmap(), u.Port())
-		switch {
-		case c.refused.has(ap, c.o.Now()):
+		if c.refused.has(ap, c.o.Now()) {
 			err = &fault{FailRefused, errRefusedBefore}
 			continue
-		case c.o.Dialer != nil:
-			raw, err = c.o.Dialer(dialCtx, ap)
-		default:
-			raw, err = c.dialer.DialContext(dialCtx, "tcp", ap.String())
 		}
-		if err == nil {
+		if raw, err = c.connect(dialCtx, ap, len(addrs)-i); err == nil {
 			return c.secure(ctx, r, req, c.newConn(raw, u, a))
 		}
 		switch {
@@ -308,6 +303,20 @@ func (c *Client) dialRoom(
 		}
 	}
 	return nil, classify(err, FailDialTimeout)
+}
+
+// connect connects to one of the last left addresses of a host. One that does not answer leaves the others their share
+// of the time.
+func (c *Client) connect(ctx context.Context, ap netip.AddrPort, left int) (net.Conn, error) {
+	if end, ok := ctx.Deadline(); ok && left > 1 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/time.Duration(left))
+		defer cancel()
+	}
+	if c.o.Dialer != nil {
+		return c.o.Dialer(ctx, ap)
+	}
+	return c.dialer.DialContext(ctx, "tcp", ap.String())
 }
 
 func (c *Client) newConn(raw net.Conn, u urlkey.URL, a netip.Addr) *conn {
