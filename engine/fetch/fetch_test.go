@@ -493,28 +493,6 @@ func TestCallersDeadline(t *testing.T) {
 	}
 }
 
-func TestRetryAfter(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for value, want := range map[string]time.Duration{
-		"120":                           2 * time.Minute,
-		"0":                             0,
-		"-1":                            0,
-		"x":                             0,
-		"":                              0,
-		"Thu, 01 Jan 2026 00:01:00 GMT": time.Minute,
-		"Thu, 01 Jan 2015 00:01:00 GMT": 0,
-	} {
-		r, err := fetch.StoredResponse([]byte("HTTP/1.1 503 No\r\nRetry-After: "+value+"\r\n\r\n"), nil, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, ok := r.RetryAfter(now); got != want || ok != (want > 0) {
-			t.Errorf("%q: %s %v, want %s", value, got, ok, want)
-		}
-		r.Release()
-	}
-}
-
 // FuzzResponse: whatever a server sends, the result stays within the bounds and does not depend on the pieces in
 // which it arrives.
 func FuzzResponse(f *testing.F) {

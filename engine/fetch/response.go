@@ -3,12 +3,15 @@
 package fetch
 
 import (
+	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/netip"
 	"strconv"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
 // Response is the result of one exchange: a head and a body, or a failure. Its bytes are valid until Release.
@@ -135,14 +138,29 @@ func equalFold(a []byte, b string) bool {
 	return true
 }
 
-// Location returns the target of a redirect as the server wrote it, or "".
-func (r *Response) Location() string { return string(r.Header("Location")) }
+// Location returns the target of a redirect as the server wrote it, or "". If it is not UTF-8, its bytes beyond ASCII
+// are percent-encoded, as browsers do: they are a path in the server's own charset.
+func (r *Response) Location() string {
+	v := r.Header("Location")
+	if utf8.Valid(v) {
+		return string(v)
+	}
+	var out []byte
+	for _, c := range v {
+		if c < utf8.RuneSelf {
+			out = append(out, c)
+		} else {
+			out = fmt.Appendf(out, "%%%02X", c)
+		}
+	}
+	return string(out)
+}
 
 // RetryAfter returns the wait that a Retry-After field demands, as seconds or as a date. A value that is zero,
-// negative, past or malformed counts as absent.
+// negative, past or malformed counts as absent, one of more seconds than fit as the most that do, 68 years.
 func (r *Response) RetryAfter(now time.Time) (time.Duration, bool) {
 	v := string(r.Header("Retry-After"))
-	if n, err := strconv.ParseUint(v, 10, 31); err == nil && n > 0 {
+	if n, err := strconv.ParseUint(v, 10, 31); (err == nil || errors.Is(err, strconv.ErrRange)) && n > 0 {
 		return time.Duration(n) * time.Second, true
 	}
 	if t, err := http.ParseTime(v); err == nil && t.After(now) {
