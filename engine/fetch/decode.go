@@ -41,7 +41,7 @@ func (r *Response) ExactContent() (body []byte, truncated bool, err error) {
 	for _, v := range r.Values("Content-Encoding") {
 		for part := range strings.SplitSeq(strings.ToLower(string(v)), ",") {
 			part = strings.TrimSpace(part)
-			if part == "" || part == "identity" {
+			if part == "" || namesNoCoding(part) {
 				continue
 			}
 			if coding != "" {
@@ -65,6 +65,23 @@ func (r *Response) ExactContent() (body []byte, truncated bool, err error) {
 		d.close() // others are dropped: a window may have 16 MiB
 	}
 	return body, truncated, err
+}
+
+// namesNoCoding reports whether a value of Content-Encoding, in lower case, says that there is none, or is meant for
+// another field: a charset, a media type, the transfer encoding of a mail, or how the file was once uploaded. Such
+// bodies are not coded. To take the value for an unknown coding would lose each page of a server that sends it, and
+// leave its robots.txt unread.
+func namesNoCoding(s string) bool {
+	switch s {
+	case "identity", "none", "binary", "7bit", "8bit", "ascii", "us-ascii", "utf8", "aws-chunked":
+		return true
+	}
+	for _, prefix := range [...]string{"utf-", "iso-8859-", "windows-"} {
+		if strings.HasPrefix(s, prefix) {
+			return true
+		}
+	}
+	return strings.IndexByte(s, '/') > 0
 }
 
 // decode reads the decoded body into r.decoded.

@@ -55,3 +55,23 @@ func TestLocation(t *testing.T) {
 	f("/\xc3\xa9/\xe9%", "/%C3%A9/%E9%25")              // both
 	f("http://h.example/\xb4\xeb.html", "/%B4%EB.html") // EUC-KR
 }
+
+// TestNoCoding: a Content-Encoding that names a charset, a media type or the coding of a mail is no coding, as browsers
+// see it, beside one that is.
+func TestNoCoding(t *testing.T) {
+	text := []byte("User-agent: *\nDisallow: /\n")
+	f := func(label string, body []byte) {
+		t.Helper()
+		r := stored(t, label, body)
+		defer r.Release()
+		got, truncated, err := r.ExactContent()
+		if err != nil || truncated || string(got) != string(text) {
+			t.Errorf("%s: %q, truncated %v, %v", label, got, truncated, err)
+		}
+	}
+	for _, label := range []string{"utf-8", "UTF8", "iso-8859-1", "windows-1251", "none", "None", "binary", "7bit",
+		"8bit", "text/html", "aws-chunked", "identity, utf-8"} {
+		f(label, text)
+		f(label+", gzip", squeeze(t, "gzip", text))
+	}
+}
