@@ -59,6 +59,16 @@ func TestFeedsAndSitemaps(t *testing.T) {
 		{"sitemap", "text/xml", sitemap, "", want},
 		{"sitemap in gzip", "application/x-gzip", zipped.String(), "", want},
 		{"sitemap in gzip, declared as text", "text/plain", zipped.String(), "", want},
+		{"sitemap in gzip, declared as XML", "application/xml", zipped.String(), "", want},
+		{"sitemap in gzip, declared as RSS", "application/rss+xml", zipped.String(), "", want},
+		{"sitemap in gzip as content coding, declared as gzip", "application/x-gzip", sitemap, "", want},
+		{"sitemap declared as HTML", "text/html; charset=utf-8", sitemap, "", want},
+		{"sitemap declared as text", "text/plain", sitemap, "", want},
+		{"sitemap declared by S3", "binary/octet-stream", sitemap, "", want},
+		{"RSS declared as HTML", "text/html", "\xef\xbb\xbf<?xml version='1.0'?>\n<!-- <html> -->\n" +
+			"<?xml-stylesheet href='x'?><rss><item><link>/1</link></item></rss>", "", "feed http://a.example/1 \"\"\n"},
+		{"RSS by an older name", "application/x-rss+xml", "<!DOCTYPE rss [<!ENTITY nbsp '&#160;'>]>" +
+			"<rss><item><link>/1</link></item></rss>", "", "feed http://a.example/1 \"\"\n"},
 		{"index", "application/xml", `<sm:sitemapindex xmlns:sm="x">` +
 			`<sm:sitemap><sm:loc>http://b.example/s.xml.gz</sm:loc></sm:sitemap></sm:sitemapindex>`, "",
 			"sitemap http://b.example/s.xml.gz \"\"\n"},
@@ -95,6 +105,7 @@ news</title><link>http://a.example/</link><image><title>logo</title></image>
 		"other XML":  {"text/xml", "<book><url><loc>http://a.example/x</loc></url></book>"},
 		"nothing":    {"text/xml", ""},
 		"an archive": {"application/gzip", "\x1f\x8b\x08"},
+		"a picture":  {"image/svg+xml", "<svg><url><loc>http://a.example/x</loc></url></svg>"},
 		"JSON":       {"application/feed+json", "[1,2"},
 	} {
 		if p, err := parsed(t, c[0], c[1]); !errors.Is(err, parse.ErrUnsupported) || len(p.Outlinks) > 0 {

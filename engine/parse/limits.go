@@ -47,6 +47,8 @@ const (
 	// prescanned is the part of a page in which a meta charset is searched, as the WHATWG standard says. latePrescanned
 	// is that part for a page with no charset in the first bytes that is not UTF-8.
 	prescanned, latePrescanned = 1024, 8 << 10
+	// rootSearched is the part of a body in which the start of its first element is searched.
+	rootSearched = 4 << 10
 	// sniffed is the part of a page that charset detection looks at, and detected the part of it that the statistics
 	// read: they cost about 0.2 µs a byte.
 	sniffed  = 64 << 10

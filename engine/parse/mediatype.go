@@ -14,23 +14,37 @@ const (
 	typePlain  = "text/plain"
 	typeXML    = "application/xml"
 	typeBinary = "application/octet-stream"
+	typeGzip   = "application/gzip"
+	typeRSS    = "application/rss+xml"
+	typeAtom   = "application/atom+xml"
+	typeRDF    = "application/rdf+xml"
 )
 
-// mediaType determines the type of a body. It follows the Content-Type header except in three cases, each of which
-// would put garbage into the index or lose a page:
+// markGzip is the mark of gzip files.
+const markGzip = "\x1f\x8b\x08"
+
+// mediaType determines the type of a body. It follows the Content-Type header except in these cases, each of which
+// would put garbage into the index, or lose a page or links to many:
 //
 //   - the header is absent or means "unknown": the bytes decide;
 //   - the header says text and the bytes are binary, by their signature or their control characters (servers
 //     with a default type);
-//   - the header says XML and the page is XHTML.
+//   - the header says text and the bytes are a sitemap or a feed (programs that write one and leave the type alone;
+//     browsers do so for feeds);
+//   - the header says XML and the page is XHTML, or a gzip file;
+//   - the header says gzip, but that was the content coding, which is undone: the bytes decide.
 func mediaType(in *Input) string {
 	declared := bareType(in.ContentType)
 	switch declared {
-	case "", typeBinary, "application/unknown", "unknown/unknown", "application/force-download", "*/*", "text":
+	case "", typeBinary, "binary/octet-stream", "application/unknown", "unknown/unknown", "application/force-download",
+		"*/*", "text":
 		return sniff(in.Body)
 	case typeHTML, typeXHTML:
 		if t := magic(in.Body); t != "" {
 			return t
+		}
+		if isLinkList(in.Body) {
+			return typeXML
 		}
 	case typePlain:
 		if t := magic(in.Body); t != "" {
@@ -39,13 +53,75 @@ func mediaType(in *Input) string {
 		if isBinary(in.Body) {
 			return typeBinary
 		}
+		if isLinkList(in.Body) {
+			return typeXML
+		}
 	case typeXML, "text/xml":
-		if bytes.Contains(in.Body[:min(len(in.Body), 512)], []byte("<html")) {
+		switch {
+		case isGzip(in.Body):
+			return typeGzip
+		case string(rootOf(in.Body)) == "html" || bytes.Contains(in.Body[:min(len(in.Body), 512)], []byte("<html")):
 			return typeXHTML
 		}
 		return typeXML
+	case typeRSS, typeAtom, typeRDF:
+		if isGzip(in.Body) {
+			return typeGzip
+		}
+	case typeGzip, "application/x-gzip":
+		if !isGzip(in.Body) {
+			return sniff(in.Body)
+		}
+	default:
+		if strings.HasSuffix(declared, "+xml") && isLinkList(in.Body) { // application/x-rss+xml and others
+			return typeXML
+		}
 	}
 	return declared
+}
+
+func isGzip(body []byte) bool { return bytes.HasPrefix(body, []byte(markGzip)) }
+
+// isLinkList reports whether the root of a body is that of a sitemap, a sitemap index or a feed.
+func isLinkList(body []byte) bool {
+	switch string(rootOf(body)) {
+	case "urlset", "sitemapindex", "rss", "RDF", "feed":
+		return true
+	}
+	return false
+}
+
+// rootOf returns the name of a body's first element, without prefix, if only white space, comments, processing
+// instructions and a DOCTYPE come before it, and it begins within rootSearched bytes. Otherwise it returns nil.
+func rootOf(body []byte) []byte {
+	s := bytes.TrimPrefix(body[:min(len(body), rootSearched)], []byte("\xef\xbb\xbf"))
+	for {
+		s = bytes.TrimLeft(s, " \t\r\n\f")
+		end := ">"
+		switch {
+		case bytes.HasPrefix(s, []byte("<!--")):
+			end = "-->"
+		case bytes.HasPrefix(s, []byte("<?")):
+			end = "?>"
+		case bytes.HasPrefix(s, []byte("<!")):
+			if mark, subset := bytes.IndexByte(s, '>'), bytes.IndexByte(s, '['); subset >= 0 && subset < mark {
+				end = "]>"
+			}
+		case bytes.HasPrefix(s, []byte("<")):
+			name := s[1:]
+			if n := bytes.IndexAny(name, " \t\r\n\f/>"); n > 0 {
+				name = name[:n]
+			}
+			return name[bytes.IndexByte(name, ':')+1:]
+		default:
+			return nil
+		}
+		at := bytes.Index(s, []byte(end))
+		if at < 0 {
+			return nil
+		}
+		s = s[at+len(end):]
+	}
 }
 
 // bareType returns a Content-Type without parameters, in lower case. If commas join several values, the first counts.
@@ -87,7 +163,7 @@ var magics = [...]formatMark{
 	{"GIF87a", "image/gif"},
 	{"GIF89a", "image/gif"},
 	{"\xff\xd8\xff", "image/jpeg"},
-	{"\x1f\x8b\x08", "application/gzip"},
+	{markGzip, typeGzip},
 	{"PK\x03\x04", "application/zip"},
 	{"Rar!\x1a\x07", "application/x-rar-compressed"},
 	{"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"},
