@@ -41,6 +41,33 @@ func (r *RobotsFlags) addMeta(content string) {
 	}
 }
 
+// flag sets the directive without a value that a word is, ignoring case, and reports whether it is one.
+func (r *RobotsFlags) flag(word string) bool {
+	switch {
+	case strings.EqualFold(word, "noindex"):
+		r.NoIndex = true
+	case strings.EqualFold(word, "nofollow"):
+		r.NoFollow = true
+	case strings.EqualFold(word, "none"):
+		r.NoIndex, r.NoFollow = true, true
+	case strings.EqualFold(word, "nosnippet"):
+		r.NoSnippet = true
+	case strings.EqualFold(word, "noai"):
+		r.NoAI = true
+	case strings.EqualFold(word, "noimageai"):
+		r.NoImageAI = true
+	case strings.EqualFold(word, "noarchive"), strings.EqualFold(word, "nocache"):
+		r.NoArchive = true
+	default:
+		return false
+	}
+	return true
+}
+
+// notComma are the bytes that stand between directives by mistake ("noindex nofollow", "noindex;nofollow"), and quotes.
+// Whoever writes so means what Nutch and Heritrix, which search for the words, understand.
+func notComma(c rune) bool { return c <= ' ' || strings.ContainsRune(`;|/"'`, c) }
+
 // add reads the first directive of a list and returns how many bytes of the list it consumed, at least one. Unknown
 // directives are ignored.
 func (r *RobotsFlags) add(list string) int {
@@ -48,20 +75,7 @@ func (r *RobotsFlags) add(list string) int {
 	taken := min(len(item)+1, len(list))
 	name, value, _ := strings.Cut(item, ":")
 	switch name = strings.TrimSpace(name); {
-	case strings.EqualFold(name, "noindex"):
-		r.NoIndex = true
-	case strings.EqualFold(name, "nofollow"):
-		r.NoFollow = true
-	case strings.EqualFold(name, "none"):
-		r.NoIndex, r.NoFollow = true, true
-	case strings.EqualFold(name, "nosnippet"):
-		r.NoSnippet = true
-	case strings.EqualFold(name, "noai"):
-		r.NoAI = true
-	case strings.EqualFold(name, "noimageai"):
-		r.NoImageAI = true
-	case strings.EqualFold(name, "noarchive"), strings.EqualFold(name, "nocache"):
-		r.NoArchive = true
+	case r.flag(name):
 	case strings.EqualFold(name, "max-snippet"):
 		n, err := strconv.Atoi(strings.TrimSpace(value))
 		switch {
@@ -81,6 +95,10 @@ func (r *RobotsFlags) add(list string) int {
 			r.UnavailableAfter = t
 		}
 		taken = min(max(taken, colon+n), len(list))
+	default:
+		for word := range strings.FieldsFuncSeq(name, notComma) {
+			r.flag(word)
+		}
 	}
 	return max(taken, 1)
 }
