@@ -4,6 +4,7 @@ package parse
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -285,6 +286,57 @@ func transcode(scratch, body []byte, enc encoding.Encoding, name string) decoded
 	}
 	d.text = out
 	return d
+}
+
+// encodeQuery returns a reference with the characters beyond ASCII of its query percent-encoded in the charset of the
+// page, as browsers send them (URL standard, "query state"; of the path only UTF-8 counts). A server of pages in
+// windows-1251 understands no other. What the charset lacks becomes a decimal character reference.
+func encodeQuery(ref, charset string) string {
+	switch charset {
+	case charsetUTF8, "utf-16le", "utf-16be", "": // forms and links of UTF-16 pages are UTF-8
+		return ref
+	}
+	query, end := strings.IndexByte(ref, '?'), strings.IndexByte(ref, '#')
+	if end < 0 {
+		end = len(ref)
+	}
+	if query < 0 || query > end || isASCII(ref[query:end]) {
+		return ref
+	}
+	encoder := encoding.HTMLEscapeUnsupported(encodingOf(charset).NewEncoder())
+	out := append(make([]byte, 0, 3*len(ref)), ref[:query]...)
+	for rest := ref[query:end]; rest != ""; {
+		if rest[0] < utf8.RuneSelf {
+			out, rest = append(out, rest[0]), rest[1:]
+			continue
+		}
+		n := strings.IndexFunc(rest, func(c rune) bool { return c < utf8.RuneSelf })
+		if n < 0 {
+			n = len(rest)
+		}
+		coded, err := encoder.String(rest[:n])
+		if err != nil {
+			coded = rest[:n]
+		}
+		for _, c := range []byte(coded) {
+			if isAlnum(c) {
+				out = append(out, c)
+			} else {
+				out = fmt.Appendf(out, "%%%02X", c)
+			}
+		}
+		rest = rest[n:]
+	}
+	return string(append(out, ref[end:]...))
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // runeCut returns the largest n up to limit at which s may be cut between characters.

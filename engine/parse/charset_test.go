@@ -47,6 +47,31 @@ func TestCharset(t *testing.T) {
 	}
 }
 
+// TestQueryCharset: the query of a link is sent in the charset of its page, all else of it in UTF-8, as by browsers.
+func TestQueryCharset(t *testing.T) {
+	for _, c := range []struct{ charset, ref, want string }{
+		{"windows-1251", "/\xe4\xe0?q=\xe4\xe0&r=a+b#\xe4", "/%D0%B4%D0%B0?q=%E4%E0&r=a+b"},
+		{"windows-1251", "?q=%E4%e0&amp;x=&eacute;&#1078;", "/dir/page.html?q=%E4%E0&x=%26%23233%3B%E6"},
+		{"iso-8859-1", "/caf\xe9?caf\xe9", "/caf%C3%A9?caf%E9"},
+		{"Shift_JIS", "/?\x93\xfa\x96\x7b=\x95\x5c", "/?%93%FA%96%7B=%95%5C"},
+		{"gb2312", "/s?wd=\xd6\xd0", "/s?wd=%D6%D0"},
+		{"euc-jp", "/#?\xa5\xc6", "/"},
+		{"utf-8", "/\xc3\xa9?\xc3\xa9", "/%C3%A9?%C3%A9"},
+	} {
+		page := parsePage(t, "text/html; charset="+c.charset, "<link rel=canonical href='"+c.ref+"'>"+
+			"<a href='"+c.ref+"'>x</a><meta http-equiv=refresh content='0;url="+c.ref+"'>")
+		want := "https://example.org" + c.want
+		for _, l := range page.Outlinks {
+			if l.URL.String() != want {
+				t.Errorf("%s: %q is %s, want %s", c.charset, c.ref, l.URL, want)
+			}
+		}
+		if page.Canonical.String() != want || page.Refresh == nil || page.Refresh.URL.String() != want {
+			t.Errorf("%s: %q: canonical %s, refresh %v, want %s", c.charset, c.ref, page.Canonical, page.Refresh, want)
+		}
+	}
+}
+
 // TestPrescanConformance runs the encoding tests of html5lib.
 func TestPrescanConformance(t *testing.T) {
 	cases, failed := 0, 0

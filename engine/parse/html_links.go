@@ -222,15 +222,15 @@ func (p *htmlPass) finish() {
 	for i := range p.links {
 		l := &p.links[i]
 		out := Outlink{Anchor: cut(l.anchor), Language: cut(l.language), NoFollow: l.noFollow, Kind: l.kind}
-		page.AddLink(cut(l.href), out)
+		page.AddLink(encodeQuery(cut(l.href), page.Charset), out)
 	}
 	if p.canonical != (span{}) {
-		if u, err := page.Base.Resolve(cut(p.canonical)); err == nil {
+		if u, err := page.Base.Resolve(encodeQuery(cut(p.canonical), page.Charset)); err == nil {
 			page.Canonical = u
 		}
 	}
 	if p.hasRefresh {
-		if u, err := page.Base.Resolve(cut(p.refresh)); err == nil && u != page.URL {
+		if u, err := page.Base.Resolve(encodeQuery(cut(p.refresh), page.Charset)); err == nil && u != page.URL {
 			page.Refresh = &Refresh{u, p.delay}
 		}
 	}
