@@ -131,12 +131,14 @@ func (ds *deferrals) cancel() {
 // robotsAnswer is the answer to one request for a robots.txt. Status 0 means that there was no usable one. A redirect
 // without a usable target counts as 404, as RFC 9309 says of too many redirects.
 type robotsAnswer struct {
-	status   int
-	body     []byte
-	next     urlkey.URL // target of a redirect; zero: it is none
-	received int64      // bytes
-	broken   bool       // there was no answer because a kept connection was closed
-	cutOff   bool       // it was cut off because other bodies needed its memory, so it says nothing
-	noFiles  error      // there was no request because no more files can be opened; nil: there was
-	reason   reason     // why there is no usable answer
+	status     int
+	body       []byte
+	next       urlkey.URL    // target of a redirect; zero: it is none
+	received   int64         // bytes
+	throttled  bool          // the host wants a pause: status 429 or 503
+	retryAfter time.Duration // of throttled: how long, as the host demands it; 0: it does not say
+	broken     bool          // there was no answer because a kept connection was closed
+	cutOff     bool          // it was cut off because other bodies needed its memory, so it says nothing
+	noFiles    error         // there was no request because no more files can be opened; nil: there was
+	reason     reason        // why there is no usable answer
 }

@@ -29,6 +29,8 @@ type robotsState struct {
 	start, end time.Time     // of the request
 	received   int64         // bytes, by the request
 	rest       time.Duration // of broken: the least time until then
+	throttled  bool          // the request was answered with 429 or 503
+	retryAfter time.Duration // of throttled: how long the host wants to rest; 0: it does not say
 	noFiles    error         // nothing was requested because no more files can be opened; nil: it was
 }
 
@@ -49,7 +51,7 @@ type robotsWays struct {
 
 // robots decides which rules hold for a URL. It requests robots.txt if there is no decision of the last day (RFC 9309):
 // 2xx is parsed; 429, 5xx and unreachable disallow everything, unless there is a copy of the last thirty days; other
-// 4xx and too many redirects allow everything.
+// 4xx and too many redirects allow everything. A host that answers with 429 or 503 rests as after a page in any case.
 func (h *Hosts) robots(ctx context.Context, u urlkey.URL, ways robotsWays) (robotsState, error) {
 	var a *authority
 	for {
@@ -88,6 +90,7 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, ways robotsWays) (robo
 		ways.doing.set(DoingPrepare)
 	}
 	state.end, state.received = h.env.Now(), answer.received
+	state.throttled, state.retryAfter = answer.throttled, answer.retryAfter
 	var deferred *deferredRobots
 	if !answer.next.IsZero() && ctx.Err() == nil {
 		deferred = ways.follow(answer.next)
@@ -169,7 +172,7 @@ func (h *Hosts) decide(a *authority, answer robotsAnswer, now time.Time) (unreac
 		return robotsRetryMin
 	}
 	a.dirty = true
-	unreach = noteRobots(&a.facts, answer.status, answer.body, now)
+	unreach = noteRobots(&a.facts, &answer, now)
 	h.weigh(a)
 	a.rules, _ = RobotsRules(&a.facts, h.agentOf(a.key))
 	h.sitemaps.note(&a.facts, h.env.Links)
@@ -180,18 +183,19 @@ func (h *Hosts) decide(a *authority, answer robotsAnswer, now time.Time) (unreac
 const robotsStatusUnreachable = 599
 
 // noteRobots writes an answer into the facts; status 0 means that there was none. It returns how long nothing may be
-// fetched: 0 unless the file was unreachable and there is no copy to use.
-func noteRobots(f *storage.HostFacts, status int, body []byte, now time.Time) time.Duration {
-	ms := now.UnixMilli()
+// fetched: 0 unless the file was unreachable and there is no copy to use. What the host demands with Retry-After is the
+// least time until it is asked again.
+func noteRobots(f *storage.HostFacts, answer *robotsAnswer, now time.Time) time.Duration {
+	ms, status := now.UnixMilli(), answer.status
 	if reachable := status >= 200 && status < 500 && status != 429; reachable {
 		f.RobotsFetched, f.RobotsExpires, f.RobotsStatus = ms, ms+robotsMaxAge.Milliseconds(), uint16(status)
 		f.Robots, f.RobotsFailures = nil, 0
 		if status < 300 {
-			f.Robots = append([]byte(nil), body...)
+			f.Robots = append([]byte(nil), answer.body...)
 		}
 		return 0
 	}
-	wait := min(robotsRetryMin<<min(f.RobotsFailures, 16), robotsMaxAge)
+	wait := min(max(robotsRetryMin<<min(f.RobotsFailures, 16), answer.retryAfter), robotsMaxAge)
 	f.RobotsFailures++
 	f.RobotsExpires = ms + wait.Milliseconds()
 	if f.RobotsStatus >= 200 && f.RobotsStatus < 500 && ms-f.RobotsFetched < robotsStaleMax.Milliseconds() {
@@ -250,6 +254,9 @@ func (h *Hosts) answer(at urlkey.URL, resp *fetch.Response, keep keepFunc) (a ro
 		return a
 	}
 	a.status = resp.Status
+	if a.throttled = a.status == 429 || a.status == 503; a.throttled {
+		a.retryAfter, _ = resp.RetryAfter(h.env.Now())
+	}
 	if resp.Truncated != "" && resp.Truncated != "length" || a.status == 206 || a.status == 304 {
 		a.status = 0 // the rule that matters may be missing, so it counts as unreachable
 	}

@@ -63,7 +63,7 @@ func TestNoteRobots(t *testing.T) {
 				f.Robots = []byte(disallowNo)
 			}
 		}
-		wait := noteRobots(&f, v.status, []byte(disallowNo), now)
+		wait := noteRobots(&f, &robotsAnswer{status: v.status, body: []byte(disallowNo)}, now)
 		rules, reachable := RobotsRules(&f, "seine")
 		allows := "none"
 		switch yes, no := rules.Allowed("/yes"), rules.Allowed("/no"); {

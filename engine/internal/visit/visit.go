@@ -290,6 +290,8 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 		}
 		x.hosts.troubles.note(x.v.Host, r.reason)
 		x.out.Kind, x.out.RetryAfter = frontier.HostFailure, r.unreach
+	case r.throttled:
+		x.out.Kind, x.out.RetryAfter = frontier.Throttled, r.retryAfter
 	case x.hosts.delayOf(x.v.Host) < 0 && x.out.CrawlDelay <= 0 && !r.pending:
 		return true, nil
 	}

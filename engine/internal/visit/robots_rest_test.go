@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package visit
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+)
+
+// TestRobotsRetryAfter: a host that answers the request for its robots.txt with 429 or 503 gets no request before it
+// said, with an earlier copy and without one, and a day later at the latest.
+func TestRobotsRetryAfter(t *testing.T) {
+	const robots, page = "http://a.example/robots.txt", "http://a.example/yes"
+	throttle := func(status int, wait string) answer {
+		return reply(fmt.Sprintf("HTTP/1.1 %d No\nRetry-After: %s", status, wait), "")
+	}
+	f := func(copied bool, answer answer, want time.Duration) {
+		t.Helper()
+		w := newWorld(t, admission.Options{})
+		h := NewHosts(w.env)
+		if copied {
+			w.web.set(robots, robotsTxt(disallowNo))
+			_, err := h.robots(context.Background(), w.url(page), noWays)
+			w.must(err)
+			w.pass(25 * time.Hour)
+		}
+		w.web.set(robots, answer)
+		w.web.set(page, html("hi"))
+		before := len(w.web.requests())
+		r := w.newRun(h, newList(w, page), Limits{})
+		r.front.WakeAll()
+		r.Start(context.Background(), 1)
+		w.until("the rest of the host", func() bool {
+			rest := time.Until(r.front.Host(w.host("a.example")).Next)
+			return rest > want-time.Minute && rest < want+time.Minute
+		})
+		if n := len(w.web.requests()) - before; n != 1 {
+			t.Errorf("copied %t: %d requests", copied, n)
+		}
+		r.end()
+	}
+	f(false, throttle(503, "7200"), 2*time.Hour)
+	f(true, throttle(503, "7200"), 2*time.Hour)
+	f(true, throttle(429, "7200"), 2*time.Hour)
+	f(false, throttle(503, "99999999999"), 24*time.Hour)
+	f(true, throttle(503, "99999999999"), 24*time.Hour)
+}
