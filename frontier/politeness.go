@@ -33,7 +33,7 @@ type Outcome struct {
 	// RetryAfter is what the host demanded, or with HostFailure how long it sleeps; 0: the frontier decides.
 	RetryAfter time.Duration
 	CrawlDelay time.Duration // of robots.txt; 0: not known, negative: it has none
-	Addr       netip.Addr    // that was connected to; zero: not known
+	Addr       netip.Addr    // that answered, or that the next visit is to try; zero: not known
 	// Wait is the least time to the host's next visit, for reasons of the caller; 0: none.
 	Wait time.Duration
 	// Bytes received and the time the visit took are its cost, for budgets.

@@ -3,6 +3,7 @@
 package visit
 
 import (
+	"net/netip"
 	"sync"
 	"time"
 
@@ -135,6 +136,7 @@ type robotsAnswer struct {
 	body       []byte
 	next       urlkey.URL    // target of a redirect; zero: it is none
 	received   int64         // bytes
+	addr       netip.Addr    // that answered; zero: none did
 	throttled  bool          // the host wants a pause: status 429 or 503
 	retryAfter time.Duration // of throttled: how long, as the host demands it; 0: it does not say
 	broken     bool          // there was no answer because a kept connection was closed

@@ -36,6 +36,7 @@ type Hosts struct {
 	lru     *list.List                    // of *authority, most recently used first
 	leaving map[urlkey.HostKey]*authority // being written; get takes them back
 
+	dead     deadAddrs
 	sitemaps sitemaps // of robots.txt files
 	slots    slots
 	troubles troubles
@@ -295,15 +296,16 @@ func (h *Hosts) changeIf(host urlkey.HostKey, change func(*storage.HostFacts) bo
 	}
 }
 
-// recall fills in what an earlier visit or process learned of a host.
-func (h *Hosts) recall(host urlkey.HostKey, r *frontier.Refill) error {
+// recall fills in what an earlier visit or process learned of a host. It returns the address at which the host was
+// reached last; zero: not known.
+func (h *Hosts) recall(host urlkey.HostKey, r *frontier.Refill) (last netip.Addr, err error) {
 	var f storage.HostFacts
 	if a := h.peek(storage.HostStateKey(host)); a != nil {
 		a.mu.Lock()
 		f = a.facts
 		a.mu.Unlock()
 	} else if _, err := h.env.Store.HostFacts(storage.HostStateKey(host), &f); err != nil {
-		return fmt.Errorf("hostdb facts of %s: %w", host, err)
+		return last, fmt.Errorf("hostdb facts of %s: %w", host, err)
 	}
 	if f.NextFetch > 0 {
 		if at := time.UnixMilli(f.NextFetch); at.Sub(h.env.Now()) < hostSleepMax {
@@ -313,7 +315,7 @@ func (h *Hosts) recall(host urlkey.HostKey, r *frontier.Refill) error {
 	r.Failures, r.Sleeps, r.Throttles = int(f.Failures), int(f.Sleeps), int(f.Throttles)
 	r.ResponseTime = time.Duration(f.ResponseMS) * time.Millisecond
 	r.CrawlDelay = time.Duration(f.CrawlDelayMS) * time.Millisecond
-	return nil
+	return f.Addr, nil
 }
 
 // Sitemaps returns the keys of the sitemaps that were found since the last call. Any goroutine may call it.

@@ -28,7 +28,8 @@ func (w *world) small(size int) *Hosts {
 // recalled is what a refill says of a host from before.
 func (w *world) recalled(h *Hosts, host urlkey.HostKey) (r frontier.Refill) {
 	w.Helper()
-	w.must(h.recall(host, &r))
+	_, err := h.recall(host, &r)
+	w.must(err)
 	return r
 }
 

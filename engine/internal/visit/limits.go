@@ -56,6 +56,11 @@ const (
 	// troublesMax is the number of hosts in trouble that are remembered with the reason. Others only count as failing.
 	troublesMax = 10_000
 
+	// deadAddrHold is the time for which a host's visits leave an address aside that took no connection, if it has
+	// others, deadAddrsMax the number of such addresses that are remembered.
+	deadAddrHold = time.Hour
+	deadAddrsMax = 10_000
+
 	// looseMax is the number of hosts whose bytes without an outcome are remembered until they have one.
 	looseMax = 100_000
 

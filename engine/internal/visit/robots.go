@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -28,6 +29,7 @@ type robotsState struct {
 	reason     reason        // of unreach; zero: it was found by an earlier process
 	start, end time.Time     // of the request
 	received   int64         // bytes, by the request
+	addr       netip.Addr    // that answered; zero: none did
 	rest       time.Duration // of broken: the least time until then
 	throttled  bool          // the request was answered with 429 or 503
 	retryAfter time.Duration // of throttled: how long the host wants to rest; 0: it does not say
@@ -89,7 +91,7 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, ways robotsWays) (robo
 		answer = h.ask(ctx, req, ways.keep)
 		ways.doing.set(DoingPrepare)
 	}
-	state.end, state.received = h.env.Now(), answer.received
+	state.end, state.received, state.addr = h.env.Now(), answer.received, answer.addr
 	state.throttled, state.retryAfter = answer.throttled, answer.retryAfter
 	var deferred *deferredRobots
 	if !answer.next.IsZero() && ctx.Err() == nil {
@@ -244,6 +246,7 @@ func (h *Hosts) ask(ctx context.Context, req *fetch.Request, keep keepFunc) robo
 func (h *Hosts) answer(at urlkey.URL, resp *fetch.Response, keep keepFunc) (a robotsAnswer) {
 	a.reason = reason{failure: resp.Failure, robots: resp.Status, unanswered: unanswered(resp.Failure)}
 	a.received, a.broken, a.cutOff = resp.Received, resp.Failure == fetch.FailStale, resp.CutOff
+	a.addr = resp.Addr
 	if resp.Failure == fetch.FailFiles {
 		a.noFiles = resp.Err
 	}

@@ -61,7 +61,8 @@ func NewSource(h *Hosts, supply Supply) *Source {
 
 // Refill implements frontier.Source. After an error nothing is handed out.
 func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (frontier.Refill, error) {
-	out := frontier.Refill{Addr: s.address(ctx, host)}
+	addrs := s.addresses(ctx, host)
+	out := frontier.Refill{Addr: s.h.dead.choose(host, addrs, netip.Addr{}, s.h.env.Now())}
 	if set := s.h.env.Admission.HostSettings(host); set != nil {
 		out.Delay, out.PerHost = set.Delay, set.PerHost
 	}
@@ -71,9 +72,11 @@ func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (fr
 	case <-ctx.Done():
 		return out, ctx.Err()
 	}
-	if err := s.h.recall(host, &out); err != nil {
+	last, err := s.h.recall(host, &out)
+	if err != nil {
 		return out, err
 	}
+	out.Addr = s.h.dead.choose(host, addrs, last, s.h.env.Now())
 	if busy := s.h.env.Busy; busy != nil {
 		defer busy()()
 	}
@@ -254,17 +257,17 @@ func (s *Source) Release(host urlkey.HostKey, dropped []frontier.Candidate) {
 	s.reoffer(host)
 }
 
-// address resolves a host before its first visit. A host without an address is visited too: the fetch finds out why,
+// addresses resolves a host before its first visit. A host without an address is visited too: the fetch finds out why,
 // and records it.
-func (s *Source) address(ctx context.Context, host urlkey.HostKey) netip.Addr {
+func (s *Source) addresses(ctx context.Context, host urlkey.HostKey) []netip.Addr {
 	if s.h.env.Resolver == nil {
-		return netip.Addr{}
+		return nil
 	}
 	s.lookups.Add(1)
+	defer s.lookups.Add(-1)
 	addrs, err := s.h.env.Resolver.Lookup(ctx, host.Host())
-	s.lookups.Add(-1)
-	if err != nil || len(addrs) == 0 {
-		return netip.Addr{}
+	if err != nil {
+		return nil
 	}
-	return addrs[0]
+	return addrs
 }

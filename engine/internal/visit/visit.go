@@ -136,6 +136,7 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 		return progress{}, nil
 	}
 	if resp.Failure != "" {
+		x.elsewhere(ctx, req.Addr, resp.Failure)
 		if instead := x.instead(u, resp.Failure); !instead.IsZero() {
 			return progress{}, x.redirectTo(instead, u, resp.Failure, left)
 		}
@@ -276,6 +277,7 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	}
 	x.out.Kind, x.out.End, x.out.ResponseTime = frontier.Fetched, r.end, r.end.Sub(r.start)
 	if r.requested {
+		x.reached(r.addr)
 		x.answered.Store(r.end.UnixNano())
 	}
 	if r.unreach == 0 {
@@ -313,11 +315,8 @@ func crawlDelay(r *robotsState) time.Duration {
 // note collects what the frontier needs to know of a response.
 func (x *visit) note(r *fetch.Response) {
 	o := &x.out
-	o.Kind, o.End, o.ResponseTime, o.Addr = frontier.Fetched, r.End, r.FirstByte, r.Addr
-	if r.Addr.IsValid() && r.Addr != x.addr {
-		x.addr = r.Addr
-		x.hosts.used(x.v.Host, r.Addr)
-	}
+	o.Kind, o.End, o.ResponseTime = frontier.Fetched, r.End, r.FirstByte
+	x.reached(r.Addr)
 	x.spend(r)
 	x.answered.Store(r.End.UnixNano())
 	switch {
@@ -330,6 +329,37 @@ func (x *visit) note(r *fetch.Response) {
 		o.RetryAfter, _ = r.RetryAfter(x.env.Now())
 	}
 	x.hosts.troubles.answered(x.v.Host)
+}
+
+// pinned is the address for the visit's next request; zero: the client tries all.
+func (x *visit) pinned() netip.Addr {
+	if x.addr.IsValid() {
+		return x.addr
+	}
+	return x.v.Addr
+}
+
+// reached notes the address of an answer.
+func (x *visit) reached(addr netip.Addr) {
+	x.out.Addr = addr
+	if addr.IsValid() && addr != x.addr {
+		x.addr = addr
+		x.hosts.used(x.v.Host, addr)
+	}
+}
+
+// elsewhere notes that a host's address takes no connection. The host's next visit is to another one, if it has any.
+func (x *visit) elsewhere(ctx context.Context, addr netip.Addr, f fetch.Failure) {
+	if !addr.IsValid() || f != fetch.FailRefused && f != fetch.FailUnreachable && f != fetch.FailDialTimeout {
+		return
+	}
+	addrs := x.source.addresses(ctx, x.v.Host)
+	if len(addrs) < 2 {
+		return
+	}
+	now := x.env.Now()
+	x.hosts.dead.note(x.v.Host, addr, now)
+	x.out.Addr = x.hosts.dead.choose(x.v.Host, addrs, netip.Addr{}, now)
 }
 
 // spend counts what an exchange cost.
@@ -348,7 +378,7 @@ func (x *visit) waste(r *fetch.Response) {
 // conditional returns the request for a URL, with the validators of an earlier fetch if there are any.
 func (x *visit) conditional(u urlkey.URL, tag uint16) (*fetch.Request, error) {
 	req := x.hosts.request(u, 0)
-	req.Addr, req.Waits = x.v.Addr, x.flight.waits
+	req.Addr, req.Waits = x.pinned(), x.flight.waits
 	if tag != tagKnown {
 		return req, nil
 	}
@@ -378,7 +408,7 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 		return true
 	}
 	req := x.hosts.request(u, robotsBodyMax)
-	req.Addr, req.Waits = x.v.Addr, x.flight.waits
+	req.Addr, req.Waits = x.pinned(), x.flight.waits
 	resp := x.ask(asking, req, true)
 	defer resp.Release()
 	cut, slow := x.flight.end()
