@@ -26,11 +26,12 @@ func (w *work) sitemaps(segment uint32) (keys []urlkey.Key) {
 	for ok := sc.Next(); ok; {
 		host := urlkey.HostKey(urlkey.HostKeyOf(sc.Key()))
 		for _, scheme := range []string{"http", "https"} {
-			known, err := w.store.HostFacts(storage.AuthorityKey(host, scheme), &facts)
+			authority := storage.AuthorityKey(host, scheme)
+			known, err := w.store.HostFacts(authority, &facts)
 			if err != nil {
 				w.warn(wrapf(err, "sitemaps of %s", host))
 			} else if known {
-				keys = append(keys, visit.SitemapsOf(&facts, w.o.normalizers(policy.NormalizeOutlink))...)
+				keys = append(keys, visit.SitemapsOf(authority, &facts, w.o.normalizers(policy.NormalizeOutlink))...)
 			}
 		}
 		ok = sc.SeekGE(phases.PrefixEnd([]byte(host)))

@@ -158,7 +158,7 @@ func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 	default:
 		if a.rules == nil {
 			a.rules, _ = RobotsRules(f, h.agentOf(a.key))
-			h.sitemaps.note(f, h.env.Links)
+			h.sitemaps.note(a.key, f, h.env.Links)
 		}
 		s.rules = a.rules
 	}
@@ -177,7 +177,7 @@ func (h *Hosts) decide(a *authority, answer robotsAnswer, now time.Time) (unreac
 	unreach = noteRobots(&a.facts, &answer, now)
 	h.weigh(a)
 	a.rules, _ = RobotsRules(&a.facts, h.agentOf(a.key))
-	h.sitemaps.note(&a.facts, h.env.Links)
+	h.sitemaps.note(a.key, &a.facts, h.env.Links)
 	return unreach
 }
 

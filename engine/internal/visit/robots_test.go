@@ -458,48 +458,6 @@ func TestMayFetch(t *testing.T) {
 	}
 }
 
-// TestSitemaps: the Sitemap lines of a robots.txt are handed out once, normalized, a bounded number of each file.
-func TestSitemaps(t *testing.T) {
-	w := newWorld(t, admission.Options{})
-	var text strings.Builder
-	fmt.Fprintln(&text, "Sitemap: mailto:x\nSitemap: http://a.example/0.xml#part")
-	for i := range 300 {
-		fmt.Fprintf(&text, "Sitemap: http://a.example/%d.xml\n", i)
-	}
-	w.web.set("http://a.example/robots.txt", robotsTxt(text.String()))
-	w.web.set("http://b.example/robots.txt",
-		robotsTxt("Sitemap: http://b.example/s.xml\nSitemap: http://a.example/1.xml"))
-	w.web.set("http://c.example/robots.txt", reply("HTTP/1.1 404 No", "Sitemap: http://c.example/s.xml"))
-	found := func(links policy.URLNormalizers) (all []urlkey.Key) {
-		env := w.env
-		env.Links = links
-		h := NewHosts(env)
-		for _, host := range []string{"a", "b", "c", "a"} {
-			u := w.url("http://" + host + ".example/")
-			if _, err := h.robots(context.Background(), u, noWays); err != nil {
-				t.Error(err)
-			}
-		}
-		all = h.Sitemaps()
-		if again := h.Sitemaps(); len(again) > 0 {
-			t.Errorf("again: %q", again)
-		}
-		return all
-	}
-	all := found(policy.URLNormalizers{})
-	seen := map[urlkey.Key]bool{}
-	for _, k := range all {
-		seen[k] = true
-	}
-	if len(all) != len(seen) || len(all) < sitemapsOfHost-2 || len(all) > sitemapsOfHost+1 ||
-		!seen["example,b,)/s.xml http"] || seen["example,c,)/s.xml http"] {
-		t.Errorf("%d sitemaps, %d different", len(all), len(seen))
-	}
-	if all := found(nil); len(all) != 0 {
-		t.Errorf("without normalizers: %q", all)
-	}
-}
-
 // TestRobotsCutOff: a robots.txt that was cut off because other bodies needed its memory says nothing, however often.
 // It is requested again, from the second time on after a rest.
 func TestRobotsCutOff(t *testing.T) {

@@ -3,6 +3,7 @@
 package visit
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/seine-crawler/seine/engine/fetch/robots"
@@ -21,11 +22,11 @@ type sitemaps struct {
 }
 
 // note collects the Sitemap lines of an authority's robots.txt, normalised; with nil normalizers none.
-func (s *sitemaps) note(f *storage.HostFacts, normalizers policy.URLNormalizers) {
+func (s *sitemaps) note(authority urlkey.HostKey, f *storage.HostFacts, normalizers policy.URLNormalizers) {
 	if normalizers == nil {
 		return
 	}
-	keys := SitemapsOf(f, normalizers)
+	keys := SitemapsOf(authority, f, normalizers)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, key := range keys {
@@ -40,18 +41,26 @@ func (s *sitemaps) note(f *storage.HostFacts, normalizers policy.URLNormalizers)
 	}
 }
 
-// SitemapsOf returns the keys of the sitemaps that an authority's robots.txt names, normalized.
-func SitemapsOf(f *storage.HostFacts, normalizers policy.URLNormalizers) (keys []urlkey.Key) {
+// SitemapsOf returns the keys of the sitemaps that an authority's robots.txt names, normalized. The authority is a key
+// of storage.AuthorityKey. A name that is no complete URL is relative to that of the robots.txt.
+func SitemapsOf(
+	authority urlkey.HostKey, f *storage.HostFacts, normalizers policy.URLNormalizers,
+) (keys []urlkey.Key) {
 	if f.RobotsStatus < 200 || f.RobotsStatus >= 300 || len(f.Robots) == 0 {
+		return nil
+	}
+	host, scheme, _ := strings.Cut(string(authority), " ")
+	base, err := urlkey.Parse(scheme + "://" + urlkey.HostKey(host).String() + "/robots.txt")
+	if err != nil {
 		return nil
 	}
 	lines := robots.Parse(f.Robots).Sitemaps()
 	for _, line := range lines[:min(len(lines), sitemapsOfHost)] {
-		u, err := urlkey.Parse(line)
-		if err == nil {
+		u, err := base.Resolve(line)
+		if err == nil && u != base {
 			u, err = normalizers.Normalize(u)
 		}
-		if err == nil {
+		if err == nil && u != base {
 			keys = append(keys, u.Key())
 		}
 	}
