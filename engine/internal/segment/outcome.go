@@ -58,13 +58,26 @@ func (g *Segments) readOutcome(a *Attempt, s *Scratch, parsed bool) {
 	case storage.FetchRedirTemp, storage.FetchRedirPerm:
 		g.readRedirect(a, o)
 	case storage.FetchSuccess:
-		o.ETag, o.LastModified = headerText(r, "ETag"), headerText(r, "Last-Modified")
+		o.ETag, o.LastModified = validator(r, "ETag"), validator(r, "Last-Modified")
 		if !parsed {
 			o.Flags |= storage.FlagNotParsed
 			return
 		}
 		g.readPage(a, s)
 	}
+}
+
+// validatorMax bounds a validator in bytes. It is stored in crawldb and sent with the next request; servers refuse
+// requests with long heads, and a server that sends long ones could fill crawldb.
+const validatorMax = 512
+
+// validator returns a validator of a response, "" if it is too long to be one.
+func validator(r *fetch.Response, name string) string {
+	v := r.Header(name)
+	if len(v) > validatorMax {
+		return ""
+	}
+	return string(v)
 }
 
 func failureStatus(f fetch.Failure) storage.FetchStatus {

@@ -50,6 +50,27 @@ func TestCreate(t *testing.T) {
 	}
 }
 
+// TestValidators: those of a response are kept as sent, unless they are too long to be any.
+func TestValidators(t *testing.T) {
+	w := newWorld(t)
+	open := w.create()
+	var s segment.Scratch
+	long := strings.Repeat("x", 513)
+	for _, v := range [][4]string{
+		{`W/"a"`, "Wed, 04 Mar 2026 05:00:00 GMT", `W/"a"`, "Wed, 04 Mar 2026 05:00:00 GMT"},
+		{long[:512], "then", long[:512], "then"},
+		{long, long, "", ""},
+	} {
+		head := "HTTP/1.1 200 OK\nContent-Type: text/html\nETag: " + v[0] + "\nLast-Modified: " + v[1]
+		_, err := open.Store(response(t, "http://a.example/", head, "hi", ""), &s)
+		w.must(err)
+		if o := s.Outcome(); o.ETag != v[2] || o.LastModified != v[3] {
+			t.Errorf("%.20q, %.20q: kept %.20q, %.20q", v[0], v[1], o.ETag, o.LastModified)
+		}
+	}
+	w.must(open.Abandon())
+}
+
 // TestSync: an outcome is returned once, after its record is synced and not before.
 func TestSync(t *testing.T) {
 	w := newWorld(t)
