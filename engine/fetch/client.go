@@ -114,11 +114,24 @@ func NewClient(o Options) (*Client, error) {
 		// are public. The last two are for servers that take nothing else; offering them costs four bytes.
 		c.tls.CurvePreferences = []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521}
 	}
+	if c.tls.CipherSuites == nil {
+		c.tls.CipherSuites = cipherSuites()
+	}
 	if c.tls.ClientSessionCache == nil {
 		c.tls.ClientSessionCache = tls.NewLRUClientSessionCache(defaultMaxIdle)
 	}
 	c.tls.InsecureSkipVerify = c.tls.InsecureSkipVerify || o.TLSInsecure
 	return c, nil
+}
+
+// cipherSuites are those of TLS 1.2 that Go offers, and the four with RSA key exchange that browsers offer, too: old
+// servers take nothing else. What they lack is forward secrecy, which public pages do not need.
+func cipherSuites() (ids []uint16) {
+	for _, s := range tls.CipherSuites() {
+		ids = append(ids, s.ID)
+	}
+	return append(ids, tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384,
+		tls.TLS_RSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_256_CBC_SHA)
 }
 
 // guard checks every address that is dialled, in numeric form and before anything is sent to it, so no name,

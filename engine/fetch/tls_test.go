@@ -57,22 +57,40 @@ func TestTLSResumption(t *testing.T) {
 func TestTLSCurves(t *testing.T) {
 	for _, curve := range []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521} {
 		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				fmt.Fprint(w, "hi")
-			}))
-			s.TLS = &tls.Config{CurvePreferences: []tls.CurveID{curve}, MaxVersion: version}
-			s.StartTLS()
-			client, err := fetch.NewClient(fetch.Options{UserAgent: "test", AllowPrivate: true, TLSInsecure: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := client.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, s.URL+"/")})
-			if r.Failure != "" || string(r.Body) != "hi" {
-				t.Errorf("%s, TLS %x: failure %q (%v), body %q", curve, version, r.Failure, r.Err, r.Body)
-			}
-			r.Release()
-			client.Close()
-			s.Close()
+			reached(t, fmt.Sprintf("%s, TLS %x", curve, version),
+				&tls.Config{CurvePreferences: []tls.CurveID{curve}, MaxVersion: version})
 		}
+	}
+}
+
+// TestTLSCiphers: a server is reached that takes only the ciphers with RSA key exchange that browsers offer.
+func TestTLSCiphers(t *testing.T) {
+	for _, cipher := range []uint16{
+		tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384,
+		tls.TLS_RSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_256_CBC_SHA, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+	} {
+		reached(t, tls.CipherSuiteName(cipher),
+			&tls.Config{CipherSuites: []uint16{cipher}, MaxVersion: tls.VersionTLS12})
+	}
+}
+
+// reached requires that a client with the default settings gets a page from a server.
+func reached(t *testing.T, name string, server *tls.Config) {
+	t.Helper()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "hi")
+	}))
+	s.TLS = server
+	s.StartTLS()
+	defer s.Close()
+	client, err := fetch.NewClient(fetch.Options{UserAgent: "test", AllowPrivate: true, TLSInsecure: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	r := client.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, s.URL+"/")})
+	defer r.Release()
+	if r.Failure != "" || string(r.Body) != "hi" {
+		t.Errorf("%s: failure %q (%v), body %q", name, r.Failure, r.Err, r.Body)
 	}
 }
