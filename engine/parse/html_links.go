@@ -229,7 +229,7 @@ func (p *htmlPass) finish() {
 			page.Canonical = u
 		}
 	}
-	if p.hasRefresh {
+	if p.hasRefresh && page.Refresh == nil {
 		if u, err := page.Base.Resolve(encodeQuery(cut(p.refresh), page.Charset)); err == nil && u != page.URL {
 			page.Refresh = &Refresh{u, p.delay}
 		}

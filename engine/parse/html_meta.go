@@ -103,6 +103,22 @@ func (p *htmlPass) addRefresh(content []byte) {
 	}
 }
 
+// refreshTo notes a Refresh field of the response's header as a link and as Page.Refresh. Browsers obey it as they obey
+// a meta refresh, which it precedes; often there is nothing else in the page.
+func (p *Page) refreshTo(field string) {
+	if field == "" || len(field) > maxRef {
+		return
+	}
+	delay, ref, ok := parseRefresh(field)
+	if !ok {
+		return
+	}
+	p.AddLink(ref, Outlink{Kind: LinkRefresh})
+	if u, err := p.Base.Resolve(ref); err == nil && u != p.URL {
+		p.Refresh = &Refresh{u, delay}
+	}
+}
+
 // maxDelay is the longest refresh delay in seconds, a day; longer ones are reduced to it.
 const maxDelay = 24 * 60 * 60
 

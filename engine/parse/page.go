@@ -28,7 +28,7 @@ const (
 	LinkAlternate                 // link rel=alternate to HTML: other languages, other devices
 	LinkNext                      // link rel=next
 	LinkPrev                      // link rel=prev
-	LinkRefresh                   // meta refresh
+	LinkRefresh                   // meta refresh, or Refresh in the header of the response
 	LinkText                      // a URL in plain text
 	LinkSitemap                   // an entry of a sitemap or of a sitemap index
 	LinkFeed                      // an entry of a feed
@@ -87,7 +87,7 @@ func (p *Page) addPreference(name, value string) {
 	}
 }
 
-// Refresh is a meta refresh to another page.
+// Refresh is a refresh to another page: a meta element, or a field of the response's header.
 type Refresh struct {
 	URL   urlkey.URL    // the target; never the page's own URL
 	Delay time.Duration // whole seconds, at most a day

@@ -23,6 +23,7 @@ type Input struct {
 	URL             urlkey.URL // of the response; relative links are resolved against it
 	ContentType     string     // value of the response header; "" when absent
 	ContentLanguage string     // value of the response header; "" when absent
+	Refresh         string     // value of the response header, which means what a meta refresh does; "" when absent
 	RobotsTag       []string   // X-Robots-Tag values, one per header line
 	Agent           string     // product token of the crawler, for directives addressed to it; "" matches none
 	Body            []byte     // after content decoding (gzip, br, …), in its own charset
@@ -133,7 +134,8 @@ func New(o Options) *Parsers {
 	return p
 }
 
-// Parse resets page and fills it: robots directives of the header, parser, language, filters, signature, fingerprint.
+// Parse resets page and fills it: robots directives and refresh of the header, parser, language, filters, signature,
+// fingerprint.
 //
 // For a media type without parser the error wraps ErrUnsupported, and page has its media type, the header's robots
 // directives and the signature of its bytes. After any other error page holds what was found before the error,
@@ -144,6 +146,7 @@ func (p *Parsers) Parse(in *Input, page *Page) error {
 	for _, value := range in.RobotsTag {
 		page.Robots.addTag(value, in.Agent)
 	}
+	page.refreshTo(in.Refresh)
 	parser := p.by[page.MediaType]
 	if parser == nil {
 		page.Signature = bodySignature(in.Body)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -143,6 +144,39 @@ func TestRefresh(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q: %q, want %q", content, got, want)
+		}
+	}
+}
+
+// TestRefreshField: a Refresh field of the header is a refresh and a link, of a page of any type, and precedes a meta
+// element.
+func TestRefreshField(t *testing.T) {
+	for _, c := range []struct{ contentType, field, body, want string }{
+		{"text/html", "0; url=/next", "", "https://example.org/next after 0s"},
+		{"text/plain", "5;URL='a b'", "words", "https://example.org/dir/a%20b after 5s"},
+		{"text/html", "0;url=x", "<base href=/b/><meta http-equiv=refresh content='1;url=y'>",
+			"https://example.org/dir/x after 0s"},
+		{"text/html", "30", "<meta http-equiv=refresh content='1;url=y'>", "https://example.org/dir/y after 1s"},
+		{"text/html", "0; url=javascript:x", "", ""},
+		{"text/html", "0; url=page.html", "", ""}, // itself
+		{"text/html", "", "", ""},
+	} {
+		in := parse.Input{URL: mustURL(t, "https://example.org/dir/page.html"), ContentType: c.contentType,
+			Refresh: c.field, Body: []byte(c.body)}
+		var page parse.Page
+		if err := parse.New(parse.Options{}).Parse(&in, &page); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if page.Refresh != nil {
+			got = fmt.Sprintf("%s after %s", page.Refresh.URL, page.Refresh.Delay)
+			linked := func(l parse.Outlink) bool { return l.Kind == parse.LinkRefresh && l.URL == page.Refresh.URL }
+			if !slices.ContainsFunc(page.Outlinks, linked) {
+				t.Errorf("%q: no link in %v", c.field, page.Outlinks)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%q: %q, want %q", c.field, got, c.want)
 		}
 	}
 }

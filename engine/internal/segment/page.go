@@ -14,7 +14,7 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// permanentRefresh is the delay from which a meta refresh is a permanent redirect, and a temporary one below
+// permanentRefresh is the delay from which a refresh is a permanent redirect, and a temporary one below
 // (Nutch's PERM_REFRESH_TIME).
 const permanentRefresh = 5 * time.Second
 
@@ -40,6 +40,7 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 		URL:             a.URL,
 		ContentType:     headerText(r, "Content-Type"),
 		ContentLanguage: headerText(r, "Content-Language"),
+		Refresh:         headerText(r, "Refresh"),
 		RobotsTag:       s.tags,
 		Agent:           g.env.agentOf(a.URL),
 		Body:            body,

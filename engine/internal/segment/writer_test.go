@@ -71,6 +71,20 @@ func TestValidators(t *testing.T) {
 	w.must(open.Abandon())
 }
 
+// TestRefreshField: a page that has only a Refresh field in its header is a redirect.
+func TestRefreshField(t *testing.T) {
+	w := newWorld(t)
+	open := w.create()
+	var s segment.Scratch
+	head := "HTTP/1.1 200 OK\nContent-Type: text/html\nRefresh: 0; url=/next"
+	_, err := open.Store(response(t, "http://a.example/", head, "", ""), &s)
+	w.must(err)
+	if o := s.Outcome(); o.Redirect != "example,a,)/next http" || len(o.Outlinks) != 1 {
+		t.Errorf("%+v", o)
+	}
+	w.must(open.Abandon())
+}
+
 // TestSync: an outcome is returned once, after its record is synced and not before.
 func TestSync(t *testing.T) {
 	w := newWorld(t)
