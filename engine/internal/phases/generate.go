@@ -76,7 +76,6 @@ type generation struct {
 	now    int64 // ms
 	result Generated
 	best   picker // of all
-	group  picker // of the current domain, if there is a bound of domains
 	due    *dueReader
 	facts  storage.HostFacts
 
@@ -86,8 +85,47 @@ type generation struct {
 	days    *dueDays
 	chosen  []Choice // by day, of the current host
 	budgets *admission.DomainBudgets
-	domain  string // the registered domain looked at last, and how many URLs its budget still allows
-	left    int64
+	around  []*domainChoice // the domains whose hosts may not have come to an end; each is a prefix of the next
+}
+
+// domainChoice is what is known of a registered domain while its hosts are looked at. Those of a public suffix below it
+// come between them, as those of s3.amazonaws.com between hosts of amazonaws.com.
+type domainChoice struct {
+	domain string // its key
+	asked  bool
+	left   int64  // asked: how many URLs its budget still allows
+	group  picker // its best, if there is a bound of domains
+}
+
+// enter returns the choice of a host's domain, and ends those of domains that have no more hosts.
+func (g *generation) enter(h urlkey.HostKey) *domainChoice {
+	for n := len(g.around); n > 0 && !strings.HasPrefix(string(h), g.around[n-1].domain); n-- {
+		g.leave()
+	}
+	domain := h.DomainKey()
+	for _, d := range g.around {
+		if d.domain == domain {
+			return d
+		}
+	}
+	d := &domainChoice{domain: domain}
+	d.group = picker{limit: g.o.ofAll(g.o.MaxPerDomain), held: g.held, reason: HeldDomain, dealt: g.best.dealt}
+	g.around = append(g.around, d)
+	return d
+}
+
+// leave gives the best of the last domain around to all.
+func (g *generation) leave() {
+	last := len(g.around) - 1
+	d := g.around[last]
+	g.around = g.around[:last]
+	if len(d.group.list) == 0 {
+		return
+	}
+	d.group.cut()
+	for _, c := range d.group.list {
+		g.best.add(c)
+	}
 }
 
 // held counts what is left out.
@@ -132,22 +170,15 @@ func (g *generation) chooseOnce(ctx context.Context) error {
 	defer marked.close()
 	g.best = picker{limit: g.o.ofAll(g.o.Top), perAddress: g.o.ofAll(g.o.MaxPerAddress), held: g.held}
 	g.best.reason = HeldTop
-	g.group = picker{limit: g.o.ofAll(g.o.MaxPerDomain), held: g.held, reason: HeldDomain}
 	if o := &g.o; o.Lists > 1 && max(o.MaxPerHost, o.MaxPerDomain, o.MaxPerAddress) > 0 {
-		g.best.dealt, g.group.dealt = o, o
+		g.best.dealt = o
 	}
 	g.due = g.p.newDueReader(snap)
 	defer g.due.close()
 	g.due.wanted, g.due.refused = g.wanted, func(reason string) { g.held(reason, 1) }
 	defer g.close()
-	var group string
 	err = g.p.dueHosts(ctx, snap, "", g.now, 0, func(h urlkey.HostKey, counts *storage.HostCounts) error {
-		domain := h.DomainKey()
-		if domain != group {
-			group = domain
-			g.endGroup()
-		}
-		if err := g.chooseHost(snap, h, domain, counts.New == 0, marked); err != nil {
+		if err := g.chooseHost(snap, h, g.enter(h), counts.New == 0, marked); err != nil {
 			return err
 		}
 		if g.days != nil && (g.best.full || len(g.best.list) > g.best.limit) {
@@ -155,7 +186,9 @@ func (g *generation) chooseOnce(ctx context.Context) error {
 		}
 		return ctx.Err()
 	}, func(h urlkey.HostKey) { g.unread(g.p.env.Admission.HostReason(h)) })
-	g.endGroup()
+	for len(g.around) > 0 {
+		g.leave()
+	}
 	if g.days == nil || g.best.full {
 		g.best.cut()
 	}
@@ -187,7 +220,7 @@ func (g *generation) wanted(r *storage.Record) string {
 
 // chooseHost offers the best URLs of a host.
 func (g *generation) chooseHost(
-	rd storage.Reader, h urlkey.HostKey, domain string, nothingNew bool, marked *markedSet,
+	rd storage.Reader, h urlkey.HostKey, domain *domainChoice, nothingNew bool, marked *markedSet,
 ) error {
 	left, waiting, err := g.allowed(rd, h, domain, marked)
 	if err != nil {
@@ -236,10 +269,10 @@ func (g *generation) chooseHost(
 	if sel.worse {
 		g.unread(HeldTop)
 	}
-	if g.left != math.MaxInt64 {
-		g.left -= int64(len(list))
+	if domain.left != math.MaxInt64 {
+		domain.left -= int64(len(list))
 	}
-	return g.offer(rd, h, list)
+	return g.offer(rd, h, domain, list)
 }
 
 // chooseByDay returns what is due and admitted of a host without new URLs. ok is false if that may be more than a
@@ -285,11 +318,11 @@ func (g *generation) chooseByDay(
 	return list, true, nil
 }
 
-// offer gives the chosen URLs of a host, best first, to the group or to all.
-func (g *generation) offer(rd storage.Reader, h urlkey.HostKey, list []Choice) error {
+// offer gives the chosen URLs of a host, best first, to the group of its domain or to all.
+func (g *generation) offer(rd storage.Reader, h urlkey.HostKey, domain *domainChoice, list []Choice) error {
 	to := &g.best
 	if g.o.MaxPerDomain > 0 {
-		to = &g.group
+		to = &domain.group
 	}
 	address := ""
 	if g.o.MaxPerAddress > 0 && len(list) > 0 {
@@ -308,18 +341,6 @@ func (g *generation) offer(rd storage.Reader, h urlkey.HostKey, list []Choice) e
 		to.add(chosen{list[i], turn, address})
 	}
 	return nil
-}
-
-// endGroup gives the best of a domain to all.
-func (g *generation) endGroup() {
-	if len(g.group.list) == 0 {
-		return
-	}
-	g.group.cut()
-	for _, c := range g.group.list {
-		g.best.add(c)
-	}
-	g.group.list, g.group.full = g.group.list[:0], false
 }
 
 // addressOf is where a host was when it was last visited, or its key.
@@ -341,19 +362,19 @@ func (g *generation) addressOf(rd storage.Reader, h urlkey.HostKey) (string, err
 // not chosen: the fetchlists would never come to an end. The URLs in unfinished fetchlists count, since they may be
 // fetched before crawldb knows of it; waiting is how many of the host these are, if they leave nothing.
 func (g *generation) allowed(
-	rd storage.Reader, h urlkey.HostKey, domain string, marked *markedSet,
+	rd storage.Reader, h urlkey.HostKey, domain *domainChoice, marked *markedSet,
 ) (left, waiting int64, err error) {
-	if domain != g.domain {
+	if !domain.asked {
 		if g.budgets == nil {
 			g.budgets = g.p.env.Admission.DomainBudgets(rd)
 		}
-		b, err := g.budgets.Of(domain)
+		b, err := g.budgets.Of(domain.domain)
 		if err != nil {
 			return 0, 0, err
 		}
-		g.domain, g.left = domain, b.Left()
-		if g.left > 0 && g.left != math.MaxInt64 {
-			g.left -= marked.count([]byte(domain), PrefixEnd([]byte(domain)))
+		domain.asked, domain.left = true, b.Left()
+		if domain.left > 0 && domain.left != math.MaxInt64 {
+			domain.left -= marked.ofDomain(domain.domain)
 		}
 	}
 	b, err := g.p.env.Admission.HostBudgetIn(rd, h)
@@ -363,10 +384,10 @@ func (g *generation) allowed(
 	from, to := storage.HostBounds(h)
 	ofHost := b.Left()
 	if ofHost > 0 && ofHost != math.MaxInt64 {
-		ofHost -= marked.count(from, to)
+		ofHost -= marked.count(from, to, nil)
 	}
-	if left = max(min(g.left, ofHost), 0); left == 0 {
-		waiting = marked.count(from, to)
+	if left = max(min(domain.left, ofHost), 0); left == 0 {
+		waiting = marked.count(from, to, nil)
 	}
 	return left, waiting, nil
 }
@@ -402,12 +423,19 @@ func (m *markedSet) has(key []byte) bool {
 	return false
 }
 
-// count returns the number of its keys from one up to another.
-func (m *markedSet) count(from, to []byte) (n int64) {
+// ofDomain returns the number of its keys of a registered domain.
+func (m *markedSet) ofDomain(domain string) int64 {
+	var memo urlkey.DomainMemo
+	from := []byte(domain)
+	return m.count(from, PrefixEnd(from), func(key []byte) bool { return memo.DomainKey(key) == domain })
+}
+
+// count returns the number of its keys from one up to another, of those that counts, if not nil, wants.
+func (m *markedSet) count(from, to []byte, counts func(key []byte) bool) (n int64) {
 	for i, l := range m.lists {
 		earlier := markedSet{m.lists[:i]} // with GenerateOptions.IgnoreMarked, fetchlists have URLs in common
 		for ok := l.SeekGE(from); ok && string(l.Key()) < string(to); ok = l.Next() {
-			if !earlier.has(l.Key()) {
+			if (counts == nil || counts(l.Key())) && !earlier.has(l.Key()) {
 				n++
 			}
 		}

@@ -195,6 +195,40 @@ func naiveLists(all []chosen, o GenerateOptions) [][]string {
 	return slices.DeleteFunc(lists, func(l []string) bool { return len(l) == 0 })
 }
 
+// TestGenerateDomainApart: hosts of a domain count together where those of a public suffix below it come between them,
+// and what waits in a fetchlist counts for its own domain only.
+func TestGenerateDomainApart(t *testing.T) {
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny, Domain: admission.Cost{URLs: 6}})
+	defer w.close()
+	for _, host := range []string{"a.amazonaws.com", "b.s3.amazonaws.com", "c.s3.amazonaws.com", "z.amazonaws.com"} {
+		for page := range 5 {
+			w.inject(fmt.Sprintf("https://%s/%d", host, page))
+		}
+	}
+	perDomain := func(o GenerateOptions) map[string]int {
+		t.Helper()
+		g, err := w.p.Generate(context.Background(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := map[string]int{}
+		for _, number := range g.Segments {
+			for _, u := range w.fetchlist(number) {
+				count[w.key(u).HostKey().Domain()]++
+			}
+		}
+		return count
+	}
+	want := map[string]int{"amazonaws.com": 2, "b.s3.amazonaws.com": 2, "c.s3.amazonaws.com": 2}
+	if got := perDomain(GenerateOptions{MaxPerDomain: 2}); !maps.Equal(got, want) {
+		t.Errorf("two of a domain: %v, want %v", got, want)
+	}
+	want = map[string]int{"amazonaws.com": 4, "b.s3.amazonaws.com": 3, "c.s3.amazonaws.com": 3}
+	if got := perDomain(GenerateOptions{}); !maps.Equal(got, want) {
+		t.Errorf("what the budget leaves: %v, want %v", got, want)
+	}
+}
+
 // TestGenerateHeld: what is left out is counted by what keeps it out, and hosts of which something was not read by why.
 func TestGenerateHeld(t *testing.T) {
 	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
