@@ -74,7 +74,8 @@
 //     factor. It doubles for each step by which the host was seen to slow down. Where a host may have several visits
 //     at once, their starts lie their part of that apart, and the whole Crawl-delay; none starts in a pause that
 //     another has met (several.go).
-//  4. Between visits to an address lies at least Options.AddressDelay.
+//  4. Between visits to an address lies at least Options.AddressDelay. A visit to a host whose address is not known
+//     counts from its end on, and a host of which several were in flight has no address until they have all ended.
 //  5. Retry-After is obeyed, up to a day; without it a pause begins at ten delays and doubles. Failures back off,
 //     doubling, with jitter.
 //  6. No host starves: no visit is overtaken by one that became ready more than PriorityBonus later, unless its host

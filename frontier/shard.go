@@ -240,7 +240,7 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 		return
 	}
 	if v.place == dormant {
-		if s.settle(v, r.Addr, now) {
+		if s.settle(v, r.Addr, 0, now) {
 			return
 		}
 	}
@@ -254,15 +254,16 @@ func (s *shard) grow(v *visitState, urls []Candidate) {
 	s.withhold(v, len(urls))
 }
 
-// settle gives a host without a visit in flight its address, and parks it. If it returns true, the host moves to the
-// shard that owns the address and is no longer this one's.
-func (s *shard) settle(v *visitState, addr netip.Addr, now moment) (moving bool) {
+// settle gives a host without a visit in flight its address, and parks it. visited is when a visit to the host ended
+// that has shown the address; 0: none has. If settle returns true, the host moves to the shard that owns the address
+// and is no longer this one's.
+func (s *shard) settle(v *visitState, addr netip.Addr, visited, now moment) (moving bool) {
 	if addr.IsValid() && v.active == 0 && (v.addr == nil || v.addr.key != addressKey(addr)) {
 		if v.addr != nil {
 			s.leaveAddress(v, now)
 		}
 		key := addressKey(addr)
-		v.visit.Addr = addr
+		v.visit.Addr, v.visit.since = addr, visited
 		if to := s.home(key); to != s {
 			s.migrate(v)
 			return true
@@ -296,6 +297,7 @@ func (s *shard) adopt(v *visitState, now moment) {
 	s.maybeRefill(v)
 }
 
+// joinAddress makes a host without a visit one of an address, which rests if it was just visited.
 func (s *shard) joinAddress(v *visitState, key netip.Addr) {
 	a := s.addresses[key]
 	if a == nil {
@@ -307,6 +309,9 @@ func (s *shard) joinAddress(v *visitState, key netip.Addr) {
 	}
 	a.hosts++
 	v.addr = a
+	if visited := v.visit.since; visited != 0 {
+		a.next = max(a.next, visited.add(s.pace.addressDelay))
+	}
 }
 
 func (s *shard) leaveAddress(v *visitState, now moment) {

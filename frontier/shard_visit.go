@@ -197,10 +197,9 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 		s.put(v, dormant, 0)
 		elsewhere := requested && out.Addr.IsValid() && (v.addr == nil || v.addr.key != addressKey(out.Addr))
 		if elsewhere && v.active == 0 {
-			if s.settle(v, out.Addr, now) {
+			if s.settle(v, out.Addr, end, now) {
 				return
 			}
-			v.addr.next = max(v.addr.next, end.add(s.pace.addressDelay))
 		} else {
 			s.park(v, now)
 		}

@@ -94,10 +94,11 @@ func (m *sim) checkDelays(visit *Visit, h *hostModel) {
 		m.fault("%d visits at once to hosts of address %s that may have %d", n, visit.Addr, bound)
 	}
 	began := m.now
-	if most > 1 { // it may have been made before another visit to the address ended
+	before := most > 1 || a.late // it may have been made before another visit to the address ended
+	if before {
 		began = visit.since
 	}
-	if since := began.sub(a.ended); a.ended != 0 && since < a.owed && (most == 1 || since > 0) {
+	if since := began.sub(a.ended); a.ended != 0 && since < a.owed && (!before || since > 0) {
 		m.fault("address %s is visited %s after the last time", visit.Addr, m.now.sub(a.ended))
 	}
 }

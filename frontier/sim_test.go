@@ -97,6 +97,7 @@ type addrModel struct {
 	active together
 	ended  moment
 	owed   time.Duration // from ended
+	late   bool          // at ended it became known that a visit had been here: others may have been made before
 }
 
 type domModel struct {
@@ -431,6 +432,9 @@ func (m *sim) refill(v *visitState) {
 		h.addr = int32(m.rng.IntN(m.c.addrs))
 		r.Addr = m.addr(h.addr)
 	}
+	if m.rng.IntN(8) == 0 {
+		r.Addr = netip.Addr{} // not known
+	}
 	n := min(h.left, int32(1+m.rng.IntN(max(m.c.window, 1))))
 	h.left -= n
 	h.given += n
@@ -562,10 +566,11 @@ func (m *sim) finish(visit *Visit) {
 		a := m.addrOf(visit)
 		a.active[m.most(h)]--
 		if out.Kind != Skipped {
-			a.ended, a.owed = m.now, m.addressDelay()
+			a.ended, a.owed, a.late = m.now, m.addressDelay(), false
 		}
-	} else if out.Kind != Skipped {
-		m.addrs[h.addr].ended, m.addrs[h.addr].owed = m.now, m.addressDelay()
+	} else if out.Kind != Skipped && m.most(h) == 1 { // with several, the address is taken when none is in flight
+		a := &m.addrs[h.addr]
+		a.ended, a.owed, a.late = m.now, m.addressDelay(), true
 	}
 	if m.spoil != nil {
 		m.spoil(&out)

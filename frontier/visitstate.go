@@ -172,7 +172,7 @@ type Visit struct {
 	Host  urlkey.HostKey
 	Addr  netip.Addr // zero: not known yet
 	state *visitState
-	since moment // when it became ready
+	since moment // when it became ready; of a host that is given an address: see settle
 	class class  // the caller of Slow changes it while a fetcher has the visit
 	// dragged: Slow was called.
 	dragged bool
