@@ -56,6 +56,11 @@ func TestThrottle(t *testing.T) {
 		if next.sub(1) != 7*time.Minute {
 			t.Errorf("%s: Retry-After of 7 minutes is a pause of %s", name, next.sub(1))
 		}
+		for _, kind := range []OutcomeKind{Throttled, HostFailure} {
+			if next, _ = p.after(v, &Outcome{Kind: kind, RetryAfter: 99 * time.Hour}, 1, rng); next.sub(1) != retryMax {
+				t.Errorf("%s: Retry-After of 99 hours is a pause of %s", name, next.sub(1))
+			}
+		}
 	}
 }
 
