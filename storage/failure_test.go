@@ -131,6 +131,48 @@ func dirContent(t *testing.T, dir string) map[string]string {
 	return out
 }
 
+// TestSortDirOfReadOnly: stores that are open for reading only sort in directories of their own, which others can't
+// read and Close removes: two processes that share one would write over each other's files.
+func TestSortDirOfReadOnly(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	seen := map[string]bool{}
+	for range 2 {
+		dir := filepath.Join(t.TempDir(), "store")
+		s, err := Open(dir, Options{})
+		if err == nil {
+			err = s.Close()
+		}
+		if err == nil {
+			s, err = Open(dir, Options{ReadOnly: true})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		sorts := s.SortDir()
+		info, err := os.Stat(sorts)
+		if err != nil || info.Mode().Perm() != 0o700 || sorts == os.TempDir() || sorts != s.SortDir() || seen[sorts] {
+			t.Errorf("%s sorts in %s: %v, %v", dir, sorts, info, err)
+		}
+		seen[sorts] = true
+		sorter := NewSorter(SorterOptions{Dir: sorts, MemoryBytes: SorterMinBytes})
+		for i := range uint32(100_000) {
+			if err := sorter.Add(AppendSegmentKey(nil, i), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if files, err := os.ReadDir(sorts); err != nil || len(files) == 0 {
+			t.Errorf("the sorter left %d files there, %v", len(files), err)
+		}
+		if err := errors.Join(sorter.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(sorts); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("after Close: %v", err)
+		}
+	}
+}
+
 // TestSecondProcess: while another process has the store open, opening it fails at once and names the
 // directory. After that process is killed, it opens.
 func TestSecondProcess(t *testing.T) {
