@@ -307,7 +307,10 @@ func (x *indexing) readAnchors(links *targets, target []byte) error {
 	read := 0
 	for ok := links.seek(target); ok; ok = links.next() {
 		of, _, err := storage.SplitLinkdbKey(links.Key())
-		if err != nil || !bytes.Equal(of, target) {
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(of, target) {
 			break
 		}
 		err = storage.VisitInlinks(links.Value(), func(source, anchor []byte) bool {

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -41,6 +42,29 @@ func TestLinkingDomains(t *testing.T) {
 		if l.domains != c.domains {
 			t.Errorf("%d domains of %v link to %s, want %d", l.domains, c.sources, c.target, c.domains)
 		}
+	}
+}
+
+// TestAnchorsOfDamagedKey: a key of linkdb that is none is an error, not the end of a page's links.
+func TestAnchorsOfDamagedKey(t *testing.T) {
+	s, err := storage.Open(t.TempDir(), storage.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	target := []byte("example,a,)/ http")
+	in := s.NewIngestion()
+	defer in.Abort()
+	if err := in.Table(storage.Linkdb()).Set(append(target, 1), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	links := newTargets(s)
+	defer links.Close()
+	if err := new(indexing).readAnchors(links, target); !errors.Is(err, storage.ErrCorrupt) {
+		t.Errorf("reading anchors: %v", err)
 	}
 }
 
