@@ -19,7 +19,7 @@ import (
 type Server struct {
 	http   http.Server
 	ending chan struct{}  // closed when Close begins
-	done   chan error     // what Serve returned
+	failed error          // because of which Serve ended before Close; read it after inside
 	inside sync.WaitGroup // Serve, which closes the listener at its end, and handlers
 }
 
@@ -28,7 +28,7 @@ var quiet = log.New(io.Discard, "", 0)
 
 // Start serves a handler on a listener until Close, on a goroutine.
 func Start(l net.Listener, h http.Handler) *Server {
-	s := &Server{done: make(chan error, 1), ending: make(chan struct{})}
+	s := &Server{ending: make(chan struct{})}
 	s.http = http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			s.inside.Add(1)
@@ -44,7 +44,11 @@ func Start(l net.Listener, h http.Handler) *Server {
 	if _, local := l.(*socketListener); local {
 		s.http.MaxHeaderBytes = 0 // the default of net/http, a megabyte: as long as a command line may be
 	}
-	s.inside.Go(func() { s.done <- s.http.Serve(l) })
+	s.inside.Go(func() {
+		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.failed = err
+		}
+	})
 	return s
 }
 
@@ -67,11 +71,9 @@ func ending(ctx context.Context) chan struct{} {
 	return c
 }
 
-// Done is closed, or has the error, when the server has ended by itself.
-func (s *Server) Done() <-chan error { return s.done }
-
 // Close ends the server: it takes no more connections, waits a few seconds for the requests that are being answered,
-// then closes their connections and waits until their handlers have returned and the listener is closed.
+// then closes their connections and waits until their handlers have returned and the listener is closed. If the server
+// had ended by itself before, the error says why. Close is called once.
 func (s *Server) Close() error {
 	close(s.ending)
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
@@ -81,5 +83,5 @@ func (s *Server) Close() error {
 		err = s.http.Close()
 	}
 	s.inside.Wait()
-	return err
+	return errors.Join(s.failed, err)
 }

@@ -180,6 +180,20 @@ func endless(t *testing.T, dir string) *counter {
 	return n
 }
 
+// TestServerEnded: Close says why a server ended by itself.
+func TestServerEnded(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Start(l, http.NotFoundHandler())
+	must(t, l.Close()) // behind the server's back
+	s.inside.Wait()
+	if err := s.Close(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("closing: %v", err)
+	}
+}
+
 // TestStreamWaits: a stream is read as fast as the client takes it, and ends when the client does.
 func TestStreamWaits(t *testing.T) {
 	dir := t.TempDir()
