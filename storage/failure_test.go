@@ -131,6 +131,26 @@ func dirContent(t *testing.T, dir string) map[string]string {
 	return out
 }
 
+// TestFinderAfterAnError: a Finder that could not be opened returns the error at each call.
+func TestFinderAfterAnError(t *testing.T) {
+	s, err := Open("store", Options{FS: NewMemFS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f := NewFinder(s, Crawldb())
+	for _, key := range []string{"a", "b"} {
+		if value, err := f.Find([]byte(key)); value != nil || !errors.Is(err, ErrClosed) {
+			t.Errorf("finding %s: %q, %v", key, value, err)
+		}
+	}
+	if err := f.Close(); !errors.Is(err, ErrClosed) {
+		t.Errorf("closing: %v", err)
+	}
+}
+
 // TestSortDirOfReadOnly: stores that are open for reading only sort in directories of their own, which others can't
 // read and Close removes: two processes that share one would write over each other's files.
 func TestSortDirOfReadOnly(t *testing.T) {

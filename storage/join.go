@@ -118,7 +118,7 @@ type joiner struct {
 // runs, where every step would be wasted, it falls to zero; after every joinProbeEvery seeks advance
 // tries stepping again.
 func (j *joiner) advance(key []byte) ([]byte, error) {
-	if j.done {
+	if j.done || j.sc.err != nil {
 		return nil, j.sc.err
 	}
 	if !j.began {
