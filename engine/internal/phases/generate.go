@@ -54,7 +54,8 @@ func (p *Phases) Generate(ctx context.Context, o GenerateOptions) (Generated, er
 	}
 	o.Lists = max(o.Lists, 1)
 	g := generation{
-		p: p, o: o, now: p.now() + int64(o.AddDays)*86_400_000, result: Generated{Held: map[string]uint64{}},
+		p: p, o: o, now: p.now() + int64(min(o.AddDays, addDaysMost))*86_400_000,
+		result: Generated{Held: map[string]uint64{}},
 	}
 	err := g.choose(ctx)
 	if err == nil && len(g.best.list) == 0 && !o.DryRun {

@@ -32,6 +32,9 @@ type GenerateOptions struct {
 // boundMost is the highest bound of what is chosen. More are never due, and twice as many, and some, can be counted.
 const boundMost = math.MaxInt / 4
 
+// addDaysMost bounds GenerateOptions.AddDays: nothing is due later, and the sum of both is a time.
+const addDaysMost = 1 << 20
+
 // ofAll is what a bound of one fetchlist leaves of all of them.
 func (o *GenerateOptions) ofAll(bound int) int {
 	if bound > boundMost/o.Lists {

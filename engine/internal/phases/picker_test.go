@@ -53,6 +53,8 @@ func TestGenerateHugeBounds(t *testing.T) {
 		{GenerateOptions{Top: 1 << 40, MaxPerHost: 1 << 40, Lists: 1 << 40}, 1},
 		{GenerateOptions{MaxPerHost: math.MaxInt, MaxPerDomain: math.MaxInt, MaxPerAddress: math.MaxInt, Lists: 3}, 1},
 		{GenerateOptions{MaxPerHost: 5, MaxPerDomain: 5, MaxPerAddress: 5, Lists: math.MaxInt}, 2},
+		{GenerateOptions{AddDays: math.MaxInt}, 1},
+		{GenerateOptions{AddDays: math.MaxInt / 86_400_000}, 1},
 	} {
 		c.o.IgnoreMarked = true
 		g, err := w.p.Generate(context.Background(), c.o)
