@@ -114,7 +114,7 @@ func (seg *segment) loadBoosts(rd storage.Reader) error {
 func decodeBoosts(b []byte, n int) (block *boostBlock, count uint32, err error) {
 	r := storedReader{b: b}
 	of := r.uvarint()
-	if of > uint64(n) || of*8 > uint64(len(r.b)) {
+	if of == 0 || of > uint64(n) || of*8 > uint64(len(r.b)) {
 		return nil, 0, fmt.Errorf("%d factors", of)
 	}
 	block = &boostBlock{factors: make([]float64, of), codes: make([]uint16, n)}

@@ -399,3 +399,10 @@ func ask(t *testing.T, s *storage.Store) {
 	_, err = x.Digest(ctx)
 	check(err)
 }
+
+// TestNoBoosts: a block of boosts that has none is damage, not the end of a search that asks for the largest.
+func TestNoBoosts(t *testing.T) {
+	if block, _, err := decodeBoosts([]byte{0, 0, 0}, 3); err == nil {
+		t.Errorf("a block of no factors: the largest of them is %v", boosts{block}.most())
+	}
+}
