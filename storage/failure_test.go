@@ -238,8 +238,25 @@ func TestSecondProcess(t *testing.T) {
 	}
 }
 
-// TestFatal: when a sync fails, OnFatal is called, and neither this write nor a later one is acknowledged.
+// TestFatal: when a sync fails, OnFatal is called, and neither this write nor a later one is acknowledged, be it one of
+// Apply or a small ingestion.
 func TestFatal(t *testing.T) {
+	t.Run("Apply", func(t *testing.T) {
+		fatal(t, func(s *Store) error {
+			return s.Apply(func(b *Batch) error { return b.Set(Meta(), []byte("k"), []byte("v")) })
+		})
+	})
+	t.Run("Commit", func(t *testing.T) {
+		fatal(t, func(s *Store) error {
+			in := s.NewIngestion()
+			defer in.Abort()
+			return errors.Join(in.Table(Meta()).Set([]byte("k"), []byte("v")), in.Commit())
+		})
+	})
+}
+
+// fatal fails a sync of the log while write writes to a store.
+func fatal(t *testing.T, write func(s *Store) error) {
 	var mu sync.Mutex
 	failing := false
 	inject := errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -260,16 +277,13 @@ func TestFatal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write := func() error {
-		return s.Apply(func(b *Batch) error { return b.Set(Meta(), []byte("k"), []byte("v")) })
-	}
-	if err := write(); err != nil {
+	if err := write(s); err != nil {
 		t.Fatal(err)
 	}
 	mu.Lock()
 	failing = true
 	mu.Unlock()
-	if err := write(); !errors.Is(err, ErrFatal) {
+	if err := write(s); !errors.Is(err, ErrFatal) {
 		t.Errorf("a write whose sync failed: %v", err)
 	}
 	mu.Lock()
@@ -283,7 +297,7 @@ func TestFatal(t *testing.T) {
 		t.Errorf("a table after it: %v", err)
 	}
 	in.Abort()
-	if err := write(); !errors.Is(err, ErrFatal) || !errors.Is(s.Err(), ErrFatal) {
+	if err := write(s); !errors.Is(err, ErrFatal) || !errors.Is(s.Err(), ErrFatal) {
 		t.Errorf("a write after it: %v", err)
 	}
 	if _, ok, err := s.Get(Meta(), []byte("k"), nil); !ok || err != nil {

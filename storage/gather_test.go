@@ -4,6 +4,7 @@ package storage
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"testing"
 )
@@ -60,5 +61,35 @@ func TestGather(t *testing.T) {
 	}
 	if list, err := s.SegmentList(); err != nil || len(list) != small+1 {
 		t.Errorf("%d segments, %v", len(list), err)
+	}
+}
+
+// TestGatheredIsDurable: a power loss right after the Commit of a small ingestion takes nothing of it.
+func TestGatheredIsDurable(t *testing.T) {
+	fs := NewCrashableFS()
+	s, err := Open("store", Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	in := s.NewIngestion()
+	defer in.Abort()
+	err = errors.Join(
+		in.Table(Crawldb()).Set([]byte("a"), []byte("v")), in.PutSegment(Segment{Number: 1, State: SegmentOpen}),
+		in.Commit(),
+	)
+	if err != nil || s.gathered.Load() != 1 {
+		t.Fatalf("%d ingestions without tables, %v", s.gathered.Load(), err)
+	}
+	left, err := Open("store", Options{FS: fs.Crash(0, 1), MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer left.Close()
+	if value, _, err := left.Get(Crawldb(), []byte("a"), nil); string(value) != "v" {
+		t.Errorf("the key has %q, %v", value, err)
+	}
+	if list, err := left.SegmentList(); len(list) != 1 {
+		t.Errorf("segments are %v, %v", list, err)
 	}
 }
