@@ -430,3 +430,12 @@ func BenchmarkReadBlockFreqs(b *testing.B) {
 		}
 	}
 }
+
+// newListReader reads a term's row, which must not change while the reader is used.
+func newListReader(from chunks, row []byte) (*listReader, error) {
+	r := &listReader{from: from}
+	if err := r.reset(row); err != nil {
+		return nil, err
+	}
+	return r, nil
+}

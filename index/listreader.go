@@ -133,15 +133,6 @@ func readRowHead(row []byte) (h rowHead, rest []byte, err error) {
 	return h, row[n+1:], nil
 }
 
-// newListReader reads a term's row, which must not change while the reader is used.
-func newListReader(from chunks, row []byte) (*listReader, error) {
-	r := &listReader{from: from}
-	if err := r.reset(row); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
 // reset makes r the list of another row.
 func (r *listReader) reset(row []byte) (err error) {
 	if r.head, row, err = readRowHead(row); err != nil {

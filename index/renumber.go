@@ -112,11 +112,6 @@ func (r *renumbering) of(doc uint32) uint32 {
 	return number
 }
 
-// bytes returns the memory that it takes.
-func (r *renumbering) bytes() int {
-	return plainBytes*cap(r.plain) + 8*(cap(r.low)+cap(r.high)+cap(r.every))
-}
-
 // selectBit returns the place of the set bit of w that has n set bits below it.
 func selectBit(w uint64, n int) int {
 	if n < 8 {

@@ -57,3 +57,8 @@ func TestRenumbering(t *testing.T) {
 		}
 	})
 }
+
+// bytes returns the memory that it takes.
+func (r *renumbering) bytes() int {
+	return plainBytes*cap(r.plain) + 8*(cap(r.low)+cap(r.high)+cap(r.every))
+}
