@@ -174,13 +174,15 @@ func goneSchedule(r *storage.Record, at int64, maxInterval uint32) {
 }
 
 // forceRefetch makes a page whose interval outgrew the maximum unfetched again, so that every
-// page is fetched without validators from time to time, whatever the schedule says.
+// page is fetched without validators from time to time, whatever the schedule says. A 304 would bring no signature,
+// and without one a page is no duplicate of any other.
 func forceRefetch(r *storage.Record, maxInterval uint32) {
 	if r.Interval <= maxInterval {
 		return
 	}
 	r.Interval = nineTenths(maxInterval)
 	r.Status, r.Retries, r.Signature, r.ModifiedTime = storage.StatusUnfetched, 0, storage.Signature{}, 0
+	r.ETag, r.LastModified = "", ""
 }
 
 func nineTenths(v uint32) uint32 { return uint32((uint64(v)*9 + 5) / 10) }
