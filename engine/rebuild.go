@@ -183,7 +183,11 @@ func (w *work) replay(ctx context.Context, old *oldStore, r *rebuilt) error {
 	if _, _, err := w.readmit(ctx); err != nil { // pages whose depth fell; some of their records may be lost
 		return err
 	}
-	return w.settle(ctx, &hooks{})
+	if err := w.settle(ctx, &hooks{}); err != nil || w.o.NoIndex {
+		return err
+	}
+	_, err = w.settleIndex(ctx) // documents of early segments lose the anchors that pages dropped in later ones
+	return err
 }
 
 // inheritFetchlists copies the fetchlists that nobody has begun to fetch.
