@@ -12,8 +12,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagError says what is wrong with a flag on the command line, in the words of this program.
+// flagError says what is wrong with a flag on the command line, in the words of this program. The flags of a misspelled
+// command are looked for in the one above it, whose only arguments are the names of commands.
 func flagError(cmd *cobra.Command, err error) error {
+	if names := cmd.Flags().Args(); cmd.HasAvailableSubCommands() && len(names) > 0 {
+		return onlyCommands(cmd, names)
+	}
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
 	var missing *pflag.ValueRequiredError
