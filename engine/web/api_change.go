@@ -11,6 +11,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/seine-crawler/seine/engine"
@@ -64,7 +65,51 @@ func readJSON(c *call, v any) error {
 			err = errors.New("there is more behind the JSON value")
 		}
 	}
-	return bodyProblem(err)
+	return bodyProblem(jsonFault(err))
+}
+
+// jsonFault says what is wrong with a JSON body in the words of JSON: errors of encoding/json have those of Go.
+func jsonFault(err error) error {
+	var syntax *json.SyntaxError
+	var mismatch *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("it ends before the JSON object does")
+	case errors.Is(err, io.EOF):
+		return errors.New("it is empty: send a JSON object, such as {}")
+	case errors.As(err, &syntax):
+		return fmt.Errorf("it is no JSON: byte %d: %w", syntax.Offset, err)
+	case errors.As(err, &mismatch):
+		return fmt.Errorf("%s: want %s, not %s", mismatch.Field, jsonName(mismatch.Type), given(mismatch.Value))
+	case err != nil && strings.HasPrefix(err.Error(), "json: "):
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return err
+}
+
+// jsonName is a type as people who write JSON call it.
+func jsonName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	case reflect.Slice:
+		return "an array"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Float64:
+		return "a number"
+	}
+	return "a whole number"
+}
+
+// given is what a body has in the place of a value: "string", or a number with its digits.
+func given(value string) string {
+	if value == "array" || value == "object" {
+		return "an " + value
+	}
+	return strings.Replace("a "+value, "a number ", "", 1)
 }
 
 // wantType returns an error if the body is not of a media type. What needs one is no simple request, which a browser

@@ -122,3 +122,30 @@ func TestCrawlState(t *testing.T) {
 		t.Errorf("pause without a crawl: %+v, %v", got, err)
 	}
 }
+
+// TestBodyFaults: what is wrong with a body is said in the words of JSON, not in those of Go.
+func TestBodyFaults(t *testing.T) {
+	h := New(opened(t, t.TempDir()), Options{Token: testToken})
+	head := map[string]string{"Authorization": "Bearer " + testToken, "Content-Type": "application/json"}
+	for _, c := range [][3]string{
+		{"/seeds", ``, "it is empty: send a JSON object, such as {}"},
+		{"/seeds", `{"urls":["x"]`, "it ends before the JSON object does"},
+		{"/seeds", `{"urls":[x]}`, "it is no JSON: byte 10: invalid character 'x' looking for beginning of value"},
+		{"/seeds", `[]`, "it is no JSON object"},
+		{"/seeds", `{"urls":["x"]} {}`, "there is more behind the JSON value"},
+		{"/seeds", `{"urlz":["x"]}`, `unknown field "urlz"`},
+		{"/seeds", `{"urls":"x"}`, "urls: want an array, not a string"},
+		{"/seeds", `{"urls":[1.5]}`, "urls: want a string, not a number"},
+		{"/crawl/rate", `{"fetchers":1e9}`, "fetchers: want a whole number, not 1e9"},
+		{"/crawl/rate", `{"delay_seconds":{}}`, "delay_seconds: want a number, not an object"},
+		{"/dedup", `{"every_document":0}`, `unknown field "every_document"`},
+		{"/index", `{"every_document":0}`, "every_document: want true or false, not a number"},
+	} {
+		answer := answered(h, request("POST", apiPath+c[0], c[1], head))
+		var p Problem
+		must(t, json.NewDecoder(answer.Body).Decode(&p))
+		if want := "the body of the request: " + c[2]; p.Status != 400 || p.Code != "body" || p.Detail != want {
+			t.Errorf("%s %s: %+v, want %s", c[0], c[1], p, want)
+		}
+	}
+}
