@@ -3,7 +3,10 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -55,6 +58,41 @@ func TestDedupURLs(t *testing.T) {
 	for _, text := range []string{"", `{"list":"new","line":"a"}` + "\n", `{"problem":{"status":500,"detail":"no"}}`} {
 		if r, err := readListed(strings.NewReader(text), &none); err == nil {
 			t.Errorf("%q is read as a whole answer: %v", text, r)
+		}
+	}
+}
+
+// TestForeignCursor: a cursor that is none of the list is what is wrong, and not the URL that it is not.
+func TestForeignCursor(t *testing.T) {
+	s := newSite(t)
+	for _, list := range []string{"/records", "/hosts", "/segments", "/links", "/captures?url=" + s.url} {
+		address, _ := url.Parse(list)
+		query := address.Query()
+		query.Set("cursor", "abc")
+		for _, accept := range []string{"*/*", ndjson} {
+			status, _, text := s.ask("GET", address.Path+"?"+query.Encode(), "", "Accept", accept)
+			var p Problem
+			must(t, json.Unmarshal([]byte(text), &p))
+			if status != 400 || p.Code != "parameter" || p.Parameter != "cursor" {
+				t.Errorf("%s: status %d: %s", list, status, text)
+			}
+		}
+	}
+}
+
+// TestHead: what nobody gets is not read: a HEAD of a stream, or of an export, does not walk through the store.
+func TestHead(t *testing.T) {
+	s := newSite(t)
+	h := New(s.e, Options{})
+	for path, kind := range map[string]string{
+		"/export/jsonl": ndjson, "/export/cdxj": "text/plain; charset=utf-8", "/records": ndjson,
+	} {
+		answer := answered(h, request("HEAD", apiPath+path, "", map[string]string{"Accept": ndjson}))
+		body, err := io.ReadAll(answer.Body)
+		must(t, err)
+		got, n := answer.Header.Get("Content-Type"), strings.Count(string(body), "\n")
+		if answer.StatusCode != 200 || got != kind || n > 1 || n > 0 && path != "/records" {
+			t.Errorf("%s: %s, %s, %d lines", path, answer.Status, got, n)
 		}
 	}
 }

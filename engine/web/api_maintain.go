@@ -142,6 +142,10 @@ type export struct{ format string }
 func (h *Handler) export(c *call) (any, error) { return export{c.text("format")}, nil }
 
 func (x export) answer(h *Handler, c *call) *Problem {
+	if c.r.Method == http.MethodHead {
+		c.w.Header().Set("Content-Type", exports[x.format].mediaType)
+		return nil
+	}
 	w := &lineWriter{d: deadlines{http.NewResponseController(c.w)}, patience: stallTime}
 	if h.o.Local {
 		w.patience = localTime

@@ -52,10 +52,27 @@ func (l list[T]) answer(h *Handler, c *call) *Problem {
 		return p
 	}
 	entries := l.from(position)
+	if position != "" {
+		entries = fromCursor(entries)
+	}
 	if strings.Contains(c.r.Header.Get("Accept"), ndjson) {
 		return l.stream(h, c, entries, skip)
 	}
 	return l.page(c, entries, skip)
+}
+
+// fromCursor are entries behind a position that a client gave. If it is no position of the list, that is what is wrong.
+func fromCursor[T any](entries iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for v, err := range entries {
+			if err != nil && problemOf(err).Code == "url" {
+				err = wrongCursor()
+			}
+			if !yield(v, err) {
+				return
+			}
+		}
+	}
 }
 
 // begin reads a cursor: a position of the list, or a number of entries.
@@ -126,6 +143,9 @@ func (l list[T]) stream(h *Handler, c *call, entries iter.Seq2[T, error], skip i
 	}
 	w.b = bufio.NewWriterSize(&deadlineWriter{c.w, w}, 32<<10)
 	limit, n := c.count("limit"), 0
+	if c.r.Method == http.MethodHead {
+		limit = 1 // nobody gets the others
+	}
 	for v, err := range entries {
 		if err == nil {
 			if n++; n <= skip {
