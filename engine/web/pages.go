@@ -199,6 +199,7 @@ func (h *Handler) noPage(w http.ResponseWriter, r *http.Request) {
 // functions are what templates may call beside the methods of what they show.
 var functions = template.FuncMap{
 	"ago":         func(t time.Time) string { return ago(t, time.Now()) },
+	"budget":      budgetText,
 	"bytes":       byteText[uint64],
 	"clean":       clean,
 	"date":        dateText,
@@ -218,6 +219,7 @@ var functions = template.FuncMap{
 	"reportTitle": func(k engine.ReportKind) string { return reportTitles[k] },
 	"reports":     engine.ReportKinds,
 	"robots":      robotsText,
+	"score":       scoreText,
 	"shown":       shownURL,
 	"signed":      func(n int64) string { return byteText(max(n, 0)) },
 	"size":        byteText[uint32],

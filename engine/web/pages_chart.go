@@ -23,6 +23,8 @@ const (
 type axis struct {
 	From, To time.Time
 	Steps    [][]engine.Sample
+
+	past bool // it ends before now: its last values are not those of now
 }
 
 // newAxis sorts samples, oldest first, into steps. No step is shorter than the samples are, so that no line has gaps
@@ -32,7 +34,7 @@ func newAxis(samples []engine.Sample, span time.Duration, now time.Time) axis {
 		return axis{}
 	}
 	a := axis{To: samples[len(samples)-1].Time}
-	if now.Sub(a.To) < time.Minute {
+	if a.past = now.Sub(a.To) >= time.Minute; !a.past {
 		a.To = now
 	}
 	a.From = samples[0].Time.Add(-seconds(samples[0].Seconds))
@@ -119,6 +121,9 @@ func (a *axis) draw(name string, limit float64, stacked bool, write func(float64
 				last -= lastOf(values[i-1])
 			}
 		}
+		if a.past {
+			last = math.NaN()
+		}
 		line.Now = writeOr(write, last)
 		c.Lines = append(c.Lines, line)
 	}
@@ -128,6 +133,9 @@ func (a *axis) draw(name string, limit float64, stacked bool, write func(float64
 			of = values[n-1]
 		}
 		c.Now, c.Values = writeOr(write, lastOf(of)), join(of)
+		if a.past {
+			c.Now = writeOr(write, math.NaN())
+		}
 	}
 	if limit > 0 {
 		c.Limit = max(height(limit/top), 1)

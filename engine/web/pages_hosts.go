@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/storage"
@@ -217,4 +218,20 @@ var hostStates = map[engine.HostState]string{
 	engine.HostInFlight: "Being visited",
 	engine.HostAsleep:   "Asleep: it failed too often",
 	engine.HostResting:  "Rests for long",
+}
+
+// budgetText says on one line what is used of a budget, and of how much.
+func budgetText(b engine.BudgetView) string {
+	var parts []string
+	if b.MaxPages > 0 {
+		parts = append(parts, numberText(b.Pages)+" of "+numberText(b.MaxPages)+" pages")
+	}
+	if b.MaxBytes > 0 {
+		parts = append(parts, byteText(b.Bytes)+" of "+byteText(b.MaxBytes))
+	}
+	if b.MaxTook > 0 {
+		took, most := time.Duration(b.Took), time.Duration(b.MaxTook)
+		parts = append(parts, spanText(took)+" of "+spanText(most)+" of fetchers")
+	}
+	return clean(shownHost(b.Of), hostShown) + ": " + strings.Join(parts, ", ")
 }

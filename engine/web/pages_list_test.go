@@ -21,8 +21,8 @@ func TestSorted(t *testing.T) {
 		"/hosts?by=took":                `aria-sort="descending"><a href="/hosts?by=took">fetchers`,
 		"/hosts?by=name":                `aria-sort="ascending"><a href="/hosts?by=name">Host`,
 		"/hosts?by=x":                   `aria-sort="descending"><a href="/hosts">URLs`,
-		"/report/seeds?by=url":          `aria-sort="ascending"><a href="/report/seeds?by=url&amp;down=1">url`,
-		"/report/seeds?by=url&down=1":   `aria-sort="descending"><a href="/report/seeds?by=url">url`,
+		"/report/seeds?by=url":          `aria-sort="ascending"><a href="/report/seeds?by=url&amp;down=1">URL`,
+		"/report/seeds?by=url&down=1":   `aria-sort="descending"><a href="/report/seeds?by=url">URL`,
 		"/urls?by=score":                `aria-current="true">highest score first`,
 		"/urls?by=score&status=db_gone": `<option selected>db_gone`,
 	} {

@@ -86,7 +86,20 @@ func (v *reportView) sort(p *page, columns []string, by string, down bool) {
 
 // columnName is the name of a column as people read it.
 func columnName(name string) string {
-	return strings.TrimSuffix(strings.ReplaceAll(name, "_", " "), " ms")
+	list := strings.Split(strings.TrimSuffix(name, "_ms"), "_")
+	for i, word := range list {
+		switch word {
+		case "url", "http":
+			list[i] = strings.ToUpper(word)
+		case "urls":
+			list[i] = "URLs"
+		default:
+			if i == 0 {
+				list[i] = strings.ToUpper(word[:1]) + word[1:]
+			}
+		}
+	}
+	return strings.Join(list, " ")
 }
 
 // cellsOf makes cells of texts, by the names of their columns.

@@ -5,6 +5,7 @@ package web
 import (
 	"fmt"
 	"html/template"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -199,6 +200,14 @@ func rateText(v float64) string {
 		return "0"
 	}
 	return three(v)
+}
+
+// scoreText writes the score of a page: 0.0238, 33.9 or 1,698.
+func scoreText(v float64) string {
+	if math.Abs(v) >= 999.5 {
+		return numberText(strconv.FormatFloat(v, 'f', 0, 64))
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
 // cleanLines is clean for a text of many lines, of which it keeps the first up to a number of characters.

@@ -35,6 +35,21 @@ func TestClean(t *testing.T) {
 	}
 }
 
+// TestFigures: what a table or a sentence has of large numbers can be read.
+func TestFigures(t *testing.T) {
+	for v, want := range map[float64]string{
+		0: "0", 0.02381: "0.0238", 33.86: "33.9", 999.4: "999", 1698.08: "1,698", 1234567: "1,234,567",
+	} {
+		if got := scoreText(v); got != want {
+			t.Errorf("score %g: %s, want %s", v, got, want)
+		}
+	}
+	b := engine.BudgetView{Of: "a.example", Pages: 628, MaxPages: 235421, Bytes: 2e6, MaxBytes: 5e8, MaxTook: 18e11}
+	if got := budgetText(b); got != "a.example: 628 of 235,421 pages, 2.00 MB of 500 MB, 0.0 ms of 30 min of fetchers" {
+		t.Error(got)
+	}
+}
+
 // TestAddresses: escapes and punycode are decoded where that cannot mislead.
 func TestAddresses(t *testing.T) {
 	for _, c := range [][2]string{
@@ -153,6 +168,11 @@ func TestCharts(t *testing.T) {
 	}
 	if got := drawPath([]float64{1, 2, 2}, []float64{0, 1, 0}, 2); got != "M1 80l2-80h2l0 160-2-80-2 80Z" {
 		t.Errorf("an area is %s", got)
+	}
+	a = newAxis(samples, 0, start.Add(700*time.Second)) // the crawl has ended: no value is one of now
+	cpu = a.draw("CPU", 0, true, rateText, stagesOf(&a)...)
+	if cpu.Now != "–" || cpu.Lines[0].Now != "–" || cpu.Values == "" {
+		t.Errorf("of the past: %+v", cpu)
 	}
 	if a := newAxis(nil, 0, start); len(a.Steps) != 0 {
 		t.Error("an axis without samples has steps")

@@ -79,18 +79,36 @@ async function looking(base, site) {
   const root = base.split("?")[0], u = encodeURIComponent(site.url), host = encodeURIComponent(site.host);
   const pages = { front: "", found: "?q=harbour+storm", none: "?q=%2Bzebrafinch+lang:de", arabic: "?q=lang:ar", japanese: "?q=lang:ja", hostile: "?q=trapped",
     explain: "?q=harbour&explain=1", copy: `copy?url=${u}`, links: `links?url=${u}acts`, url: `url?url=${u}`, urls: "urls", hosts: "hosts", host: `host?host=${host}`,
-    crawl: "crawl", failures: "report/failures", missing: "copy?url=http%3A%2F%2Fx.example%2F" };
-  for (const [width, scheme] of [[320, "light"], [320, "dark"], [800, "light"], [1280, "light"], [1280, "dark"], [2560, "dark"]]) {
+    segments: "segments", crawl: "crawl", failures: "report/failures", missing: "copy?url=http%3A%2F%2Fx.example%2F" };
+  for (const [width, scheme] of [[320, "light"], [320, "dark"], [768, "light"], [1280, "light"], [1280, "dark"], [2560, "dark"]]) {
     const page = await open(new URL(base).origin, width, scheme);
     page.expected = /404|sandbox/;
     await page.goto(base);
     for (const [name, path] of Object.entries(pages)) {
       await page.goto(root + path);
       if (width < 500 || width === 1280) await accessible(page, `${name} at ${width} px, ${scheme}`);
+      check(`a table is a table: ${name} at ${width} px`, await page.$$eval(".rows td", (cells) =>
+        cells.every((c) => getComputedStyle(c).borderInlineStartWidth === "0px")));
+      check(`no column is hidden: ${name} at ${width} px`, await page.$$eval(".scroll", (list) =>
+        list.every((s) => s.scrollWidth <= s.clientWidth)));
       await page.screenshot({ path: `shots/${name}-${width}-${scheme}.png` });
     }
     await page.close();
   }
+}
+
+// printing looks at paper: it says what was searched for, and has nothing that only a screen can use.
+async function printing(base) {
+  const page = await open(new URL(base).origin, 800);
+  await page.goto(base);
+  await page.goto(base.split("?")[0] + "?q=harbour+storm");
+  await page.emulateMediaType("print");
+  const seen = (selector) => page.$$eval(selector, (list) => list.some((e) => e.checkVisibility() && e.getBoundingClientRect().height > 1));
+  check("paper says what was searched for", await seen("#found > h1"));
+  check("paper has no buttons", !(await seen("button, .choices, .more, .facets")));
+  check("paper has the hits across its width", await page.$eval(".hits", (e) => e.offsetWidth > 600));
+  await page.screenshot({ path: "shots/print.png", fullPage: true });
+  await page.close();
 }
 
 async function crawling() {
@@ -157,7 +175,7 @@ try {
   const host = new URL(attacks.root).host, site = { host, url: `http://${host}/` };
   await besieged(attacks);
   const base = await address(run("serve", "--dir", "data", "--addr", "127.0.0.1:0"));
-  const parts = [searching, looking, walked, clicked, foreign, alive, crawling].filter(({ name }) => !process.env.PART || process.env.PART.split(",").includes(name));
+  const parts = [searching, looking, printing, walked, clicked, foreign, alive, crawling].filter(({ name }) => !process.env.PART || process.env.PART.split(",").includes(name));
   for (const part of parts) {
     const began = Date.now();
     await part(base, site).catch((e) => check(part.name, false, e.stack));
