@@ -3,6 +3,7 @@
 package web
 
 import (
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -40,11 +41,15 @@ func TestButtons(t *testing.T) {
 		{"rate", url.Values{"delay": {"0.5"}, "fetchers": {"8"}}, 303, "/crawl?", "The rate is set."},
 		{"rate", url.Values{"delay": {"-1"}}, 400, "", "0 or more"},
 		{"rate", url.Values{"fetchers": {"0"}}, 400, "", "want 1 to"},
-		{"seeds", url.Values{"seeds": {s.url + "/new\r\n" + s.url + "/newer\r\n"}}, 303, "/crawl?", "2 new seeds."},
+		{"seeds", url.Values{"seeds": {s.url + "/new\r\n" + s.url + "/newer\r\n"}}, 303, "/crawl?", "2 new seeds.<"},
+		{"seeds", url.Values{"seeds": {s.url + "/new\n" + s.url + "/newest\nno url"}}, 303, "/crawl?",
+			"1 new seed. Known before: 1. Refused, as they are no URLs or a filter denies them: 1.<"},
+		{"seeds", url.Values{"seeds": {"no url"}}, 400, "", ""},
+		{"seeds", url.Values{"seeds": {s.url + "/last"}, "url": {s.url + "/last"}}, 303, "/url?", "1 new seed.<"},
 		{"block", host, 303, "/host?", "Blocked: nothing of it"},
 		{"unblock", host, 303, "/host?", "It may be requested again."},
-		{"recrawl", url.Values{"url": {s.url + "/"}}, 303, "/url?", "1 URLs are due now"},
-		{"delete", url.Values{"url": {s.url + "/newer"}}, 303, "/hosts?", "1 URLs are deleted."},
+		{"recrawl", url.Values{"url": {s.url + "/"}}, 303, "/url?", "1 URL is due now. A running crawl fetches it"},
+		{"delete", url.Values{"url": {s.url + "/newer"}}, 303, "/hosts?", "1 URL is deleted.<"},
 		{"unknown", nil, 404, "", ""},
 	} {
 		if status := press(h, c.name, c.form, false, ours).StatusCode; status != 401 {
@@ -63,6 +68,16 @@ func TestButtons(t *testing.T) {
 			if status, _, body := opens(t, h, to); status != 200 || !strings.Contains(body, c.says) {
 				t.Errorf("%s: %s answers %d without %q", c.name, to, status, c.says)
 			}
+		}
+	}
+	answer := press(h, "seeds", url.Values{"seeds": {"no url"}}, true, ours)
+	if text, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(text), "it must begin with https") {
+		t.Errorf("seeds that are none: %s, %v", text, err)
+	}
+	for u, button := range map[string]string{"/last": "Fetch it again", "/nowhere": "Add it as a seed"} {
+		_, _, body := opens(t, h, "/url?url="+url.QueryEscape(s.url+u))
+		if !strings.Contains(body, button) || strings.Contains(body, "Delete") != (u == "/last") {
+			t.Errorf("the page of %s has not the button %q, or one for what is not there", u, button)
 		}
 	}
 	if r, err := s.e.Inspect().Record(s.url + "/newer"); err == nil {
