@@ -38,6 +38,8 @@ type crawlView struct {
 type crawlState struct {
 	Text string
 	Dot  string // class of the mark before the text: "run", "look", "broken", ""
+
+	Running bool
 }
 
 type pipeStage struct {
@@ -69,19 +71,19 @@ func stateOf(s *engine.Status) crawlState {
 	p := s.Progress
 	switch {
 	case !s.Running && broken:
-		return crawlState{"the last crawl failed", "broken"}
+		return crawlState{"the last crawl failed", "broken", false}
 	case !s.Running || p == nil:
-		return crawlState{"no crawl is running", ""}
+		return crawlState{"no crawl is running", "", false}
 	case s.Stopping:
-		return crawlState{"stopping", "look"}
+		return crawlState{"stopping", "look", true}
 	case p.Paused:
-		return crawlState{"paused", "look"}
+		return crawlState{"paused", "look", true}
 	}
 	rate := p.PagesPerSecond
 	if s.Newest != nil {
 		rate = s.Newest.PagesPerSecond
 	}
-	state := crawlState{"crawling " + rateText(rate) + " pages/s", "run"}
+	state := crawlState{"crawling " + rateText(rate) + " pages/s", "run", true}
 	if p.Phase == "settling" {
 		state.Text = "finishing: what was fetched is being indexed"
 	}

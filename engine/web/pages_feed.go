@@ -97,6 +97,11 @@ type feedEntry struct {
 // another order, since that is what readers of feeds want to know of.
 func (h *Handler) atomFeed(w http.ResponseWriter, r *http.Request) {
 	state, _ := readState(r.URL.Query())
+	if state.Query == "" {
+		h.fail(w, http.StatusBadRequest, "search", "A feed has the results of a search, and this address has no query.",
+			"Add ?q= and the words to search for.")
+		return
+	}
 	if r.URL.Query().Get("sort") == "" {
 		state.Order = index.OrderNewest
 	}
@@ -121,7 +126,7 @@ func (h *Handler) atomFeed(w http.ResponseWriter, r *http.Request) {
 			{"alternate", "text/html", root + p.Path("/", state.parameters()...)},
 		},
 	}
-	newest := time.Time{}
+	newest := time.Unix(0, 0).UTC() // readers take no year before that
 	for _, hit := range result.Hits {
 		e, updated := h.entry(&hit)
 		e.Links = append(e.Links, feedLink{"related", "text/html", root + p.Path("/copy", "url", hit.URL)})

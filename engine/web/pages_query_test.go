@@ -126,3 +126,39 @@ func TestNarrowed(t *testing.T) {
 		}
 	}
 }
+
+// TestNoHits: a page without hits says why, and what to do next.
+func TestNoHits(t *testing.T) {
+	s := newSite(t)
+	h, empty := New(s.e, Options{}), New(opened(t, t.TempDir()), Options{})
+	for _, c := range []struct {
+		of        *Handler
+		address   string
+		says, not string
+	}{
+		{h, "/?q=mesh&page=9", `The results end before page 9</h2> <p>Go to <a href="/?q=mesh">`, `class="pages"`},
+		{h, "/?q=zebra&page=9", "No page has this", "before page"},
+		{h, "/?q=%2A", "There is no word to search for", "understood as"},
+		{h, "/?q=zebra", "understood as <code><bdi>zebra", "before page"},
+		{empty, "/", `placeholder="Search" data-complete`, "Search 0 pages"},
+		{empty, "/", "Nothing is crawled yet", "No page has this"},
+		{empty, "/?q=zebra", "seine crawl --contact", "No page has this"},
+	} {
+		status, _, body := opens(t, c.of, c.address)
+		if body = strings.Join(strings.Fields(body), " "); status != 200 || !strings.Contains(body, c.says) ||
+			strings.Contains(body, c.not) {
+			t.Errorf("%s: status %d without %q, or with %q:\n%s", c.address, status, c.says, c.not, body)
+		}
+	}
+	held, _ := heldCrawl(t, engine.Options{})
+	if _, _, body := opens(t, New(held, Options{}), "/"); !strings.Contains(body, "See how the crawl goes") {
+		t.Errorf("while a crawl begins: %s", body)
+	}
+	if status, _, body := opens(t, h, "/atom.xml"); status != 400 || !strings.Contains(body, "Add ?q=") {
+		t.Errorf("a feed without a query: status %d, %s", status, body)
+	}
+	const updated = "<updated>1970-01-01T00:00:00Z</updated>"
+	if status, _, body := opens(t, h, "/atom.xml?q=zebra"); status != 200 || !strings.Contains(body, updated) {
+		t.Errorf("a feed without entries: status %d, %s", status, body)
+	}
+}

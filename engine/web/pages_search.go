@@ -31,6 +31,7 @@ const (
 type searchView struct {
 	State      searchState
 	Documents  uint64 // in the index
+	Running    bool   // a crawl, which may add some
 	Hosts      int    // with documents
 	Result     *engine.SearchResult
 	Hits       []hitView
@@ -42,6 +43,7 @@ type searchView struct {
 	Pages      []choice
 	Previous   string // address; "": none
 	Next       string
+	First      string // address of the first page, where this one is behind the last
 	Toggles    toggles
 	Relax      []choice // what else to search for when nothing was found
 	Crowded    bool     // hits of a host, or near-duplicates, were left out
@@ -129,7 +131,7 @@ func (h *Handler) found(ctx context.Context, p *page, state searchState) (*searc
 	if err != nil {
 		return nil, err
 	}
-	v.Documents = stats.Documents
+	v.Documents, v.Running = stats.Documents, p.State.Running
 	if state.Query == "" {
 		return v, h.browse(ctx, p, v)
 	}
@@ -216,6 +218,10 @@ func (v *searchView) fill(p *page, more bool) {
 		All:     at(func(s *searchState) { s.All = !s.All }),
 		Explain: at(func(s *searchState) { s.Explain, s.Page = !s.Explain, v.State.Page }),
 		Feed:    p.Path("/atom.xml", v.State.parameters()...),
+	}
+	if v.State.Page > 1 && len(v.Hits) == 0 && v.Result.Total > 0 {
+		v.First = at(func(*searchState) {})
+		return
 	}
 	last := v.State.Page
 	if more {
