@@ -20,7 +20,16 @@ function morph(old, now) {
   before.slice(after.length).forEach((node) => node.remove());
 }
 
-let busy = false;
+let busy = false, seen = new Date();
+
+// away says that the page is of the past: a server ends with its crawl, and what it said last must not look like now.
+function away() {
+  for (const place of document.querySelectorAll("#state, .big")) {
+    const dot = place.querySelector(".dot");
+    dot.className = "dot look";
+    place.replaceChildren(dot, `no answer since ${seen.toISOString().slice(11, 19)} UTC`);
+  }
+}
 
 async function refresh() {
   if (busy || document.hidden) return;
@@ -34,9 +43,10 @@ async function refresh() {
         if (now) morph(part, now);
       }
       document.dispatchEvent(new Event("live"));
+      seen = new Date();
     }
   } catch {
-    // The server is away. The next event, or the next look, tries again.
+    away(); // The next event, or the next look, tries again.
   }
   busy = false;
 }
@@ -45,6 +55,7 @@ const source = new EventSource(events);
 let timer = 0;
 source.addEventListener("status", refresh);
 source.addEventListener("error", () => {
+  refresh();
   if (source.readyState === EventSource.CLOSED) timer ||= setInterval(refresh, every);
 });
 document.addEventListener("visibilitychange", refresh);

@@ -146,8 +146,10 @@ async function crawling() {
   await page.goto(root + "crawl");
   page.expected = /ERR_CONNECTION_REFUSED/; // the server may end before the page does
   await press("Stop");
-  await page.close();
   check("the crawl ends", (await crawl.ended) === 0, crawl.text);
+  await until("a page whose server is gone says so", async () => (await page.$$eval("#state, .big", (list) =>
+    list.every((e) => /^no answer since \d\d:\d\d:\d\d UTC$/.test(e.textContent) && e.querySelector(".dot.look")))));
+  await page.close();
 }
 
 // besieged crawls the attacks, and looks at the dashboard meanwhile.
