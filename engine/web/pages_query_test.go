@@ -139,6 +139,7 @@ func TestNoHits(t *testing.T) {
 		{h, "/?q=mesh&page=9", `The results end before page 9</h2> <p>Go to <a href="/?q=mesh">`, `class="pages"`},
 		{h, "/?q=zebra&page=9", "No page has this", "before page"},
 		{h, "/?q=%2A", "There is no word to search for", "understood as"},
+		{h, "/?q=net+date:2024..2023", "matched: column 10: date: &#34;2024..2023&#34; is an empty", "site:%"},
 		{h, "/?q=zebra", "understood as <code><bdi>zebra", "before page"},
 		{empty, "/", `placeholder="Search" data-complete`, "Search 0 pages"},
 		{empty, "/", "Nothing is crawled yet", "No page has this"},

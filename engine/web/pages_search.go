@@ -46,6 +46,7 @@ type searchView struct {
 	First      string // address of the first page, where this one is behind the last
 	Toggles    toggles
 	Relax      []choice // what else to search for when nothing was found
+	Fault      string   // a part of the query that no page can match, such as a range from later to earlier
 	Crowded    bool     // hits of a host, or near-duplicates, were left out
 
 	lasting bool // a later page of the same index would be the same
@@ -238,6 +239,9 @@ func (v *searchView) fill(p *page, more bool) {
 	}
 	if v.Result.Total == 0 {
 		v.relax(at)
+		if _, err := index.ParseStrict(v.State.Query); err != nil && strings.Contains(v.Result.Query, matchesNothing) {
+			v.Fault = clean(err.Error(), 2*titleShown)
+		}
 	}
 }
 
@@ -245,6 +249,9 @@ var orderNames = map[index.Order]string{
 	index.OrderScore: "best first", index.OrderNewest: "newest", index.OrderOldest: "oldest",
 	index.OrderLargest: "longest", index.OrderFetched: "last fetched",
 }
+
+// matchesNothing is how package index writes a filter that no page passes.
+const matchesNothing = "site:%"
 
 // relax proposes wider searches: without filters, without quotes and signs.
 func (v *searchView) relax(at func(func(*searchState)) string) {
