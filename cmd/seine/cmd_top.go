@@ -61,6 +61,7 @@ func (c *console) topOnce(s *web.Client, asJSON bool) error {
 // top draws the crawl until it ends, or the context does.
 func (c *console) top(ctx context.Context, s *web.Client) error {
 	screen := c.screen()
+	screen.viewing.Store(true)
 	defer screen.leave()
 	tick := time.NewTicker(topPause)
 	defer tick.Stop()

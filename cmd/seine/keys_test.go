@@ -78,24 +78,25 @@ func onTerminal(t *testing.T, args ...string) *terminal {
 	return x
 }
 
-// shows waits for a text that is written after the last one that was waited for.
-func (x *terminal) shows(text string) {
+// shows waits for a text that is written after the last one that was waited for, and returns what is before it.
+func (x *terminal) shows(text string) (before string) {
 	x.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		x.mu.Lock()
-		_, rest, found := strings.Cut(x.text.String(), text)
+		before, rest, found := strings.Cut(x.text.String(), text)
 		if found {
 			x.text.Reset()
 			x.text.WriteString(rest)
 		}
 		x.mu.Unlock()
 		if found {
-			return
+			return before
 		}
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.t.Fatalf("the terminal does not show %q but\n%s", text, x.text.String())
+	return ""
 }
 
 func (x *terminal) press(key string) {
@@ -153,6 +154,27 @@ func TestKeys(t *testing.T) {
 		t.Error(err)
 	}
 	x.restored()
+}
+
+// TestTopEnds: Ctrl-C ends what top shows, and neither ends the crawl nor says that it stops.
+func TestTopEnds(t *testing.T) {
+	_, dir := crawledSite(t)
+	e, end := beginPausedCrawl(t, dir)
+	defer end()
+	x := onTerminal(t, "top", "--dir", dir)
+	x.shows("paused ")
+	x.press("\x03")
+	if err := x.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	x.press("the end\n") // the terminal echoes it behind all that top wrote
+	if text := x.shows("the end"); strings.Contains(text, "stopping") {
+		t.Errorf("top says that something stops: %q", text)
+	}
+	x.restored()
+	if now, err := e.Inspect().Status(); err != nil || !now.Running || now.Stopping {
+		t.Errorf("the crawl: %+v, %v", now, err)
+	}
 }
 
 // TestKeysSignals: a second Ctrl-C and SIGQUIT end the process at once, and give the terminal back.

@@ -87,7 +87,9 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 	go func() {
 		select {
 		case <-signals:
-			fmt.Fprintln(stderr, "seine: stopping cleanly; press Ctrl-C again to quit now")
+			if !viewing(stderr) {
+				fmt.Fprintln(stderr, "seine: stopping cleanly; press Ctrl-C again to quit now")
+			}
 			cancel()
 		case <-done:
 			return

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/term"
 )
@@ -22,6 +23,8 @@ type screen struct {
 	mu    sync.Mutex
 	lines []string // the drawing; nil: there is none
 	undo  func()   // ends raw mode; nil: the terminal is not in it
+
+	viewing atomic.Bool // what is drawn is the work of another process, which a signal does not end
 }
 
 func newScreen(w io.Writer) *screen {
@@ -97,6 +100,12 @@ func (s *screen) leave() {
 		s.undo()
 		s.undo = nil
 	}
+}
+
+// viewing says that a signal ends nothing but a view.
+func viewing(w io.Writer) bool {
+	s, ok := w.(*screen)
+	return ok && s.viewing.Load()
 }
 
 // leave is screen.leave for a writer that may be one.
