@@ -128,7 +128,7 @@ func (c *console) found(r engine.SearchResult, better index.Suggestion, fetched 
 	for _, h := range r.Hits {
 		about := aboutHit(&h, fetched)
 		if isTerminal(c) {
-			c.shown(&h, about, newPaint(c))
+			c.shown(&h, about, newPaint(c), columnsOf(c))
 		} else {
 			c.listed(&h, about)
 		}
@@ -195,12 +195,25 @@ func completions(ctx context.Context, c *console, e store, query string, limit i
 }
 
 func isTerminal(c *console) bool {
-	out, _ := c.out.(*checkedWriter)
-	if out == nil {
-		return false
+	f := stdout(c)
+	return f != nil && term.IsTerminal(int(f.Fd()))
+}
+
+// stdout is the file of stdout; nil if it is none.
+func stdout(c *console) *os.File {
+	if out, ok := c.out.(*checkedWriter); ok {
+		f, _ := out.w.(*os.File)
+		return f
 	}
-	f, ok := out.w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	return nil
+}
+
+// columnsOf is the width of the terminal on stdout, 80 if it does not say.
+func columnsOf(c *console) int {
+	if columns, _, err := term.GetSize(int(stdout(c).Fd())); err == nil && columns > 0 {
+		return columns
+	}
+	return 80
 }
 
 // printable replaces control characters in text from a page, except our own marks.

@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/text/width"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/web"
@@ -42,21 +44,118 @@ func (p paint) in(colour, text string) string {
 	return colour + text + paintEnd
 }
 
-// shown prints a hit on a terminal: title; where it is, and its values; its address; the snippet.
-func (c *console) shown(h *engine.Hit, about string, p paint) {
+// hitIndent is what stands before the lines of a hit but the first.
+const hitIndent = "   "
+
+// shown prints a hit on a terminal of some columns: title; where it is, and its values; its address; the snippet.
+func (c *console) shown(h *engine.Hit, about string, p paint, columns int) {
 	title := printable(h.Title)
 	if title == "" {
 		title = printable(h.URL)
 	}
-	fmt.Fprintf(c.out, "%d. %s\n", h.Rank, p.in(paintTitle, title))
-	line := p.in(paintWhere, printable(strings.Join(web.Breadcrumb(h.URL), " › ")))
-	if about != "" {
-		line += "   " + p.in(paintQuiet, printable(about))
+	columns -= len(hitIndent)
+	print := func(lines ...string) { fmt.Fprintln(c.out, hitIndent+strings.Join(lines, "\n"+hitIndent)) }
+	fmt.Fprintf(c.out, "%d. %s\n", h.Rank, p.in(paintTitle, strings.Join(wrapped(title, columns), "\n"+hitIndent)))
+	where, about := printable(strings.Join(web.Breadcrumb(h.URL), " › ")), printable(about)
+	switch line := p.in(paintWhere, where); {
+	case about == "":
+		print(line)
+	case cells(where)+3+cells(about) > columns:
+		print(line, p.in(paintQuiet, about))
+	default:
+		print(line + "   " + p.in(paintQuiet, about))
 	}
-	fmt.Fprintf(c.out, "   %s\n   %s\n", line, p.in(paintQuiet, printable(h.URL)))
+	print(p.in(paintQuiet, printable(h.URL))) // in one piece, so that it can be copied
 	if h.Snippet != "" {
-		fmt.Fprintf(c.out, "   %s\n", printable(h.Snippet))
+		print(wrapped(printable(h.Snippet), columns)...)
 	}
+}
+
+// wrapped cuts a text into lines of at most some columns, at spaces and between Chinese, Japanese and Korean
+// characters. What is longer than a line is cut where that ends.
+func wrapped(text string, columns int) (lines []string) {
+	columns = max(columns, 2)
+	var line []byte
+	at := 0
+	put := func(part string, n int) {
+		if at > 0 && at+n > columns {
+			lines, line, at = append(lines, strings.TrimRight(string(line), " ")), nil, 0
+			if part == " " {
+				return
+			}
+		}
+		line, at = append(line, part...), at+n
+	}
+	for _, part := range parts(text) {
+		if n := cells(part); n <= columns {
+			put(part, n)
+			continue
+		}
+		var p painting
+		for _, r := range part {
+			put(string(r), p.cells(r))
+		}
+	}
+	return append(lines, strings.TrimRight(string(line), " "))
+}
+
+// parts cuts a text where a line may end: around spaces, which are parts, and beside wide characters that are letters.
+func parts(text string) (list []string) {
+	letter := func(r rune) bool { return runeCells(r) == 2 && !unicode.IsPunct(r) }
+	from, colours, before := 0, -1, rune(0) // colours: where those between two characters begin
+	var p painting
+	for i, r := range text {
+		if p.takes(r) {
+			if colours < 0 {
+				colours = i
+			}
+			continue
+		}
+		to := i
+		if before == ' ' && colours >= 0 {
+			to = colours // they are those of the next word
+		}
+		if cut := r == ' ' || before == ' ' || letter(r) || letter(before) && !unicode.IsPunct(r); cut && to > from {
+			list, from = append(list, text[from:to]), to
+		}
+		before, colours = r, -1
+	}
+	return append(list, text[from:])
+}
+
+// cells is the number of columns that a text takes, colours aside.
+func cells(text string) (n int) {
+	var p painting
+	for _, r := range text {
+		n += p.cells(r)
+	}
+	return n
+}
+
+// painting tells the characters of colours, which take no column, from others, one after the other.
+type painting bool
+
+func (p *painting) takes(r rune) bool {
+	in := bool(*p) || r == '\x1b'
+	*p = painting(in && r != 'm')
+	return in
+}
+
+func (p *painting) cells(r rune) int {
+	if p.takes(r) {
+		return 0
+	}
+	return runeCells(r)
+}
+
+func runeCells(r rune) int {
+	switch kind := width.LookupRune(r).Kind(); {
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case kind == width.EastAsianWide, kind == width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
 }
 
 // namesNext prints how the next page is shown, on a terminal.

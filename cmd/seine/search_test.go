@@ -26,3 +26,25 @@ func TestPartialSearch(t *testing.T) {
 		}
 	}
 }
+
+// TestWrapped: lines end between words, and beside Chinese, Japanese and Korean characters, which are two columns wide;
+// colours take none.
+func TestWrapped(t *testing.T) {
+	for _, c := range []struct {
+		text    string
+		columns int
+		want    string
+	}{
+		{"", 10, ""}, {"torn mesh", 10, "torn mesh"}, {"torn mesh", 9, "torn mesh"}, {"torn mesh", 8, "torn|mesh"},
+		{"a torn mesh of a net", 6, "a torn|mesh|of a|net"}, {"abcdefghij kl", 4, "abcd|efgh|ij|kl"},
+		{"网页网页", 4, "网页|网页"}, {"网页网页", 5, "网页|网页"}, {"a网页,b", 4, "a网|页,b"}, {"网页。网", 4, "网|页。|网"},
+		{"a \x1b[1mtorn\x1b[0m mesh", 6, "a \x1b[1mtorn\x1b[0m|mesh"},
+		{"the \x1b[1mtorn\x1b[0m mesh", 6, "the|\x1b[1mtorn\x1b[0m|mesh"},
+		{"\x1b[1mabcdef\x1b[0m", 4, "\x1b[1mabcd|ef\x1b[0m"}, {"ne\u0301t ne\u0301t", 7, "ne\u0301t ne\u0301t"},
+		{"x", 0, "x"},
+	} {
+		if got := strings.Join(wrapped(c.text, c.columns), "|"); got != c.want {
+			t.Errorf("%q in %d columns: %q, want %q", c.text, c.columns, got, c.want)
+		}
+	}
+}
