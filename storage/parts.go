@@ -107,11 +107,11 @@ func mostParts(sorters []*Sorter) int {
 func (t *Sorter) cut(bounds [][]byte, to [][]source) error {
 	for i := len(t.levels) - 1; i >= 0; i-- { // as in Sort
 		for _, f := range t.levels[i] {
-			for p := range to {
-				src, err := f.openPart(boundsOfPart(bounds, p))
-				if err != nil {
-					return t.fail(err)
-				}
+			parts, err := f.openParts(bounds)
+			if err != nil {
+				return t.fail(err)
+			}
+			for p, src := range parts {
 				to[p] = append(to[p], src)
 			}
 		}

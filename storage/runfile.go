@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"os"
 	"sort"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/klauspost/compress/s2"
@@ -79,30 +81,57 @@ func (f *runFile) remove() error {
 }
 
 // open starts reading.
-func (f *runFile) open() (source, error) { return f.openPart(nil, nil) }
+func (f *runFile) open() (source, error) {
+	parts, err := f.openParts(nil)
+	if err != nil {
+		return nil, err
+	}
+	return parts[0], nil
+}
 
-// openPart starts reading at the first key that is not below from; it ends before the first one that is not below to.
-// nil: at the beginning, with the last.
-func (f *runFile) openPart(from, to []byte) (source, error) {
+// openParts starts reading the parts between bounds: the first before the first bound, the last from the last bound on.
+// They share an open file, and different goroutines may read them.
+func (f *runFile) openParts(bounds [][]byte) ([]source, error) {
 	file, err := f.fs.Open(f.name, vfs.SequentialReadsOption)
 	if err != nil {
 		return nil, err
 	}
-	var in io.Reader = file
-	if from != nil {
-		// Of equal keys some may be in the block before that which begins with one.
-		i := sort.Search(len(f.starts), func(i int) bool { return bytes.Compare(f.starts[i].key, from) >= 0 })
-		offset := int64(0)
-		if i > 0 {
-			offset = f.starts[i-1].offset
+	shared := &sharedFile{File: file}
+	parts := make([]source, len(bounds)+1)
+	shared.readers.Store(int32(len(parts)))
+	for i := range parts {
+		from, to := boundsOfPart(bounds, i)
+		in := io.NewSectionReader(file, f.startOf(from), math.MaxInt64-f.startOf(from))
+		parts[i] = &runReader{name: f.name, file: shared, r: bufio.NewReaderSize(in, runBlockBytes)}
+		if from != nil || to != nil {
+			parts[i] = &partSource{source: parts[i], from: from, to: to}
 		}
-		in = io.NewSectionReader(file, offset, f.size-offset)
 	}
-	src := source(&runReader{name: f.name, file: file, r: bufio.NewReaderSize(in, runBlockBytes)})
-	if from != nil || to != nil {
-		src = &partSource{source: src, from: from, to: to}
+	return parts, nil
+}
+
+// startOf returns an offset from which on all keys are found that are not below from. Of equal keys some may be in the
+// block before that which begins with one.
+func (f *runFile) startOf(from []byte) int64 {
+	i := sort.Search(len(f.starts), func(i int) bool { return bytes.Compare(f.starts[i].key, from) >= 0 })
+	if i == 0 {
+		return 0
 	}
-	return src, nil
+	return f.starts[i-1].offset
+}
+
+// sharedFile is closed when its last reader closes it.
+type sharedFile struct {
+	vfs.File
+	readers atomic.Int32
+}
+
+// Close is called once by each reader.
+func (f *sharedFile) Close() error {
+	if f.readers.Add(-1) > 0 {
+		return nil
+	}
+	return f.File.Close()
 }
 
 // partSource is what a source has between two keys.
