@@ -213,6 +213,40 @@ func TestReadOnlyFileSystem(t *testing.T) {
 	}
 }
 
+// closedDirFS is a file system with a directory that may be passed, but not opened.
+type closedDirFS struct {
+	FS
+	closed string
+	synced []string // the directories opened, which is to sync them
+}
+
+func (fs *closedDirFS) OpenDir(name string) (vfs.File, error) {
+	if name == fs.closed {
+		return nil, &os.PathError{Op: "open", Path: name, Err: os.ErrPermission}
+	}
+	fs.synced = append(fs.synced, name)
+	return fs.FS.OpenDir(name)
+}
+
+// TestStoreBelowClosedDirectory: a new store syncs each directory that has got an entry by it, and needs no more of
+// those further up than to pass them.
+func TestStoreBelowClosedDirectory(t *testing.T) {
+	fs := &closedDirFS{FS: NewMemFS(), closed: "/home"}
+	if err := fs.MkdirAll("/home/user", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open("/home/user/crawls/store", Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"/home/user/crawls", "/home/user"}; len(fs.synced) < 2 || !slices.Equal(fs.synced[:2], want) {
+		t.Errorf("synced first %q, want %q", fs.synced, want)
+	}
+}
+
 // TestLockHolder: a file that nobody has locked is not locked.
 func TestLockHolder(t *testing.T) {
 	name := filepath.Join(t.TempDir(), lockName)

@@ -52,7 +52,7 @@ func (s *Store) NewSpool() (*Spool, error) {
 	return p, nil
 }
 
-// Add appends an item, which must be shorter than SpoolItemMax.
+// Add appends an item of at most SpoolItemMax bytes.
 func (p *Spool) Add(item []byte) error {
 	if len(item) > SpoolItemMax {
 		return fmt.Errorf("temporary file %s: an item of %d bytes, want at most %d", p.name, len(item), SpoolItemMax)
