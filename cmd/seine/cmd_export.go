@@ -22,7 +22,7 @@ func exportCommand(c *console) *cobra.Command {
 			return f.withReading(cmd, func(s store) error { return s.Export(cmd.Context(), format, c.out) })
 		},
 	}
-	f.settings(cmd, inViews)
+	f.settings(cmd, inViews|inExport) // it makes documents as index does
 	cmd.Flags().StringVar(&format, "format", "cdxj", "what to print: `cdxj|jsonl`")
 	return cmd
 }

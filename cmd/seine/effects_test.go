@@ -61,11 +61,12 @@ var unseenOn = map[string]uses{
 	"strip-tracking":  inFilter,   // of a store that was made without
 	"near-duplicates": inFilter,   // where something is removed; on delete, which does the same, it shows
 	"dedup-order":     inFilter,   // likewise
-	"max-inlinks":     inFilter,   // likewise
 	"seed-score":      inUpdateDB, // of sitemaps, which take a second setting: TestSitemaps of engine/internal/phases
 
 	// Only where it is "depth": TestWithheldScores and TestBreadthMerged of engine/internal/phases, and nutch.txtar.
 	"scoring": inGenerate | inMergedb | inLinkrank,
+
+	"max-inlinks": inFilter | inExport, // the first as dedup-order; the second is in TestExportAsSent
 }
 
 // secondValues are values that differ from those of baseSettings. The value of a file is its text.

@@ -282,8 +282,8 @@ var settingGroups = []settingGroup{
 		{name: "nofollow-links", kind: aSwitch, def: "false", used: inCrawl | inInvertlinks, lasting: keepLinks,
 			help: "also keep links in linkdb that must not be followed; Nutch does not",
 			into: func(o *engine.Options) any { return &o.NoFollowLinks }},
-		{name: "max-inlinks", kind: aPositive, def: "10000", used: inCrawl | inInvertlinks | indexing,
-			lasting: keepLinks,
+		{name: "max-inlinks", kind: aPositive, def: "10000",
+			used: inCrawl | inInvertlinks | indexing | inExport, lasting: keepLinks,
 			help: "most links to one page of which linkdb keeps the texts of a segment, those of the best pages, and " +
 				"the index reads them (compare Nutch: linkdb.max.inlinks)",
 			into: func(o *engine.Options) any { return &o.MaxInlinks }},

@@ -29,6 +29,7 @@ const (
 	inFreegen
 	inCheckURL
 	inCheckParse
+	inExport
 	inViews // search, readdb, readhost, readlinks, readseg, webgraph, report, export
 	inAll   = 1<<iota - 1
 )
@@ -37,7 +38,7 @@ const (
 var commandNames = []string{
 	"crawl", "inject", "generate", "fetch", "parse", "updatedb", "invertlinks", "dedup", "index",
 	"recrawl", "delete", "purge", "filter", "linkrank", "mergelinkdb", "mergedb", "dedup-urls", "freegen",
-	"check url", "check parse", "the commands that read",
+	"check url", "check parse", "export", "the commands that read",
 }
 
 // The sets of commands that share settings, by what they do. TestSettingEffects holds them.
