@@ -147,7 +147,7 @@ func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 		return s, nil
 	}
 	switch {
-	case f.RobotsFetched == 0 || now.UnixMilli() >= f.RobotsExpires:
+	case f.RobotsFetched == 0 || robotsExpired(f, now.UnixMilli()):
 		if a.fetching != nil {
 			return s, a.fetching
 		}
@@ -163,6 +163,12 @@ func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 		s.rules = a.rules
 	}
 	return s, nil
+}
+
+// robotsExpired reports whether robots.txt is to be requested again. A stored time further ahead than a file is ever
+// kept was written by a wrong clock.
+func robotsExpired(f *storage.HostFacts, now int64) bool {
+	return now >= f.RobotsExpires || f.RobotsExpires-now > robotsMaxAge.Milliseconds()
 }
 
 // decide stores an answer to the request for the authority's robots.txt. It returns how long nothing may be fetched.
