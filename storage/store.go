@@ -168,28 +168,21 @@ func (s *Store) checkFiles(o *Options) error {
 // makeDir creates the store's directory and makes it durable in its parent before any write in it is
 // acknowledged.
 func (s *Store) makeDir() error {
-	// Only directories with a new entry are synced: those further up may be closed to this user.
-	var parents []string
-	for dir := s.dir; ; {
-		parent := s.fs.PathDir(dir)
-		if parent == dir {
-			break // the root, or the working directory
-		}
-		parents = append(parents, parent)
-		if _, err := s.fs.Stat(parent); err == nil {
-			break
-		}
-		dir = parent
-	}
 	if err := s.fs.MkdirAll(s.dir, 0o755); err != nil {
 		return fmt.Errorf("making the store's directory %s: %w", s.dir, err)
 	}
-	for _, parent := range parents {
-		if err := syncDir(s.fs, parent); err != nil {
+	// Sync each parent that this call may have created, or one that ended before it synced it, up to the root or the
+	// working directory. Those that this user may only pass are not made by him.
+	for dir := s.dir; ; {
+		parent := s.fs.PathDir(dir)
+		if parent == dir {
+			return nil
+		}
+		if err := syncDir(s.fs, parent); err != nil && !errors.Is(err, os.ErrPermission) {
 			return fmt.Errorf("syncing %s, the parent of the store's directory: %w", parent, err)
 		}
+		dir = parent
 	}
-	return nil
 }
 
 // takeLock keeps out other processes, and other Stores of this process.
