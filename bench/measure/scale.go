@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"syscall"
 	"time"
@@ -237,7 +238,12 @@ func (o *ScaleOptions) seal(r *scaleRound, number uint32, pages []scalePage) err
 	}
 	in := s.NewIngestion()
 	defer in.Abort()
-	w := in.Table(storage.ParseLinks(number))
+	from := [][]byte{nil} // parts, as a crawl leaves them
+	for i := 1; i < runtime.GOMAXPROCS(0); i++ {
+		from = append(from, []byte(pages[i*len(pages)/runtime.GOMAXPROCS(0)].key))
+	}
+	writers := in.TableParts(storage.ParseLinks(number), from)
+	part := 0
 	var to []urlkey.Key
 	var value []byte
 	for i := range pages {
@@ -251,7 +257,10 @@ func (o *ScaleOptions) seal(r *scaleRound, number uint32, pages []scalePage) err
 			out.Outlinks = append(out.Outlinks, storage.Outlink{Key: k})
 		}
 		value = storage.AppendFetchOutcome(value[:0], &out)
-		if err := w.Set([]byte(p.key), value); err != nil {
+		if part+1 < len(from) && string(from[part+1]) <= p.key {
+			part++
+		}
+		if err := writers[part].Set([]byte(p.key), value); err != nil {
 			return err
 		}
 	}
@@ -279,7 +288,7 @@ func (o *ScaleOptions) grow(ctx context.Context, r *scaleRound) error {
 	if err := o.sizes(r, "injected"); err != nil {
 		return err
 	}
-	var update, generate, all time.Duration
+	var update, wall, generate, all time.Duration
 	var links, written, added float64
 	for k := range o.Segments {
 		o.Log(fmt.Sprintf("%d URLs: segment %d of %d", r.web.n, k+1, o.Segments))
@@ -297,12 +306,13 @@ func (o *ScaleOptions) grow(ctx context.Context, r *scaleRound) error {
 			if err := rest(ctx); err != nil {
 				return err
 			}
-			t0 := cpuTime()
+			t0, begin := cpuTime(), time.Now()
 			report, err := e.UpdateDB(ctx, number)
 			if err != nil {
 				return err
 			}
 			t1 := cpuTime()
+			wall += time.Since(begin)
 			if err := rest(ctx); err != nil {
 				return err
 			}
@@ -330,6 +340,7 @@ func (o *ScaleOptions) grow(ctx context.Context, r *scaleRound) error {
 	perLink := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 / links }
 	r.add("cpu-µs/link", perLink(all))
 	r.add("updatedb-cpu-µs/link", perLink(update))
+	r.add("updatedb-µs/link", perLink(wall))
 	r.add("generate-cpu-µs/link", perLink(generate))
 	r.add("written-B/record", written/added)
 	return o.sizes(r, "updated")
