@@ -265,6 +265,7 @@ func (o *ScaleOptions) seal(r *scaleRound, number uint32, pages []scalePage) err
 		}
 	}
 	seg.State, seg.Sealed = storage.SegmentSealed, time.UnixMilli(scaleNow)
+	seg.Counts.Fetched, seg.Counts.Links = uint64(len(pages)), uint64(len(pages)*o.Links)
 	if err := in.PutSegment(seg); err != nil {
 		return err
 	}
