@@ -74,6 +74,9 @@ func advice(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
 		return ": free space on the disk and run it again; everything acknowledged is kept"
+	case errors.Is(err, syscall.EFBIG):
+		return ": no file may be longer there: raise the limit (ulimit -f), or move the directory to another file " +
+			"system, and run it again; everything acknowledged is kept"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return ": too many files are open: raise the limit (ulimit -n) and run it again"
 	case errors.Is(err, fs.ErrPermission):

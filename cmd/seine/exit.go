@@ -83,8 +83,8 @@ func exitStatus(err error, dir string) int {
 // diskFailed reports whether the disk or the store on it is the cause of an error.
 func diskFailed(err error) bool {
 	for _, cause := range []error{
-		engine.ErrDiskLow, storage.ErrFatal, engine.ErrDamaged, syscall.ENOSPC, syscall.EDQUOT, syscall.EIO,
-		syscall.EROFS,
+		engine.ErrDiskLow, storage.ErrFatal, engine.ErrDamaged, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG,
+		syscall.EIO, syscall.EROFS,
 	} {
 		if errors.Is(err, cause) {
 			return true

@@ -39,6 +39,7 @@ func TestExitStatus(t *testing.T) {
 		{full, 74},
 		{syscall.EIO, 74},
 		{syscall.EDQUOT, 74},
+		{syscall.EFBIG, 74},
 		{syscall.EROFS, 74},
 		{&fs.PathError{Op: "mkdir", Path: "above", Err: syscall.EACCES}, 74},
 		{&fs.PathError{Op: "open", Path: "above/data", Err: syscall.EACCES}, 74},
