@@ -166,7 +166,11 @@ func (o *Options) viewKnown(u urlkey.URL, x *inspect.Explanation) *URLKnown {
 	switch {
 	case x.Unreachable:
 		k.Robots = "unreachable"
-		wait("robots.txt is unreachable: it is requested again after %s", timeText(timeOf(x.RobotsExpires)))
+		again := "before the next fetch"
+		if expires := timeOf(x.RobotsExpires); o.Now == nil || o.Now().Before(expires) {
+			again = "after " + timeText(expires)
+		}
+		wait("robots.txt is unreachable: it is requested again %s", again)
 	case x.Robots == admission.RobotsAllowed:
 		k.Robots = "allowed"
 	case x.Robots == admission.RobotsDenied:

@@ -248,6 +248,12 @@ func TestURLCheckText(t *testing.T) {
 	if got := c.String(); got != want {
 		t.Errorf("%s", got)
 	}
+	o.Now = func() time.Time { return timeOf(viewTime) }
+	const again = "robots.txt is unreachable: it is requested again before the next fetch"
+	late := o.viewKnown(u, &inspect.Explanation{Unreachable: true, RobotsExpires: viewTime})
+	if late.Waits[0] != again {
+		t.Errorf("what is known of robots.txt has expired: %q", late.Waits)
+	}
 	c, u = newURLCheck(&Options{}, "http://b.com/", policy.NormalizeInject)
 	c.Known = o.viewKnown(u, &inspect.Explanation{Robots: admission.RobotsAllowed})
 	c.decide(admission.Verdict{})
