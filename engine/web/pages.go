@@ -205,6 +205,7 @@ var functions = template.FuncMap{
 	"date":        dateText,
 	"exact":       exactText,
 	"duration":    spanText,
+	"future":      func(t time.Time) bool { return t.After(time.Now()) },
 	"hasTime":     func(t time.Time) bool { return !t.IsZero() },
 	"host":        shownHost,
 	"hostState":   func(s engine.HostState) string { return hostStates[s] },

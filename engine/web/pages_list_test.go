@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
 )
@@ -50,5 +51,25 @@ func TestSorted(t *testing.T) {
 	}
 	if names := hostOrderNames(); len(names) != len(hostColumns) || !slices.Contains(names, string(engine.HostTook)) {
 		t.Errorf("orders %v, and %d columns", names, len(hostColumns))
+	}
+}
+
+// TestPast: what was to be until a time that has passed is not said of now.
+func TestPast(t *testing.T) {
+	for at, c := range map[time.Duration]struct{ says, not string }{
+		time.Hour:  {"requested again <time", "before the next fetch"},
+		-time.Hour: {"requested again before the next fetch", "paused until"},
+	} {
+		v := &hostPageView{}
+		v.PausedUntil = time.Now().Add(at)
+		v.Robots = []engine.RobotsView{{Scheme: "http", Status: 599, Fetched: time.Now(), Expires: v.PausedUntil}}
+		var b strings.Builder
+		must(t, templates["host"].ExecuteTemplate(&b, "layout", &page{Room: "hosts", Body: v}))
+		if !strings.Contains(b.String(), c.says) || strings.Contains(b.String(), c.not) {
+			t.Errorf("%s from now: without %q, or with %q: %s", at, c.says, c.not, b.String())
+		}
+	}
+	if got := reasonText("robots_denied"); !strings.Contains(got, "robots.txt of its host") {
+		t.Error(got)
 	}
 }

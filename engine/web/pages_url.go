@@ -203,6 +203,8 @@ func reasonText(reason string) string {
 		return "it is outside of the scope: the hosts or domains that are crawled"
 	case "depth":
 		return "it is more links away from a seed than the crawl goes"
+	case "robots_denied":
+		return "the robots.txt of its host forbids it"
 	}
 	return clean(reason, 400)
 }
