@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -304,6 +305,57 @@ func fatal(t *testing.T, write func(s *Store) error) {
 		t.Errorf("reading after it: %v %v", ok, err)
 	}
 	_ = s.Close() // reports the failed log again
+}
+
+// TestFrozen: once the log failed, what a restart reads is neither changed nor removed.
+func TestFrozen(t *testing.T) {
+	disk := vfs.NewMem()
+	fs := freezing{disk, &freeze{fatalf: func(string, ...any) {}}}
+	names := []string{"000001.log", manifestPrefix + "000001", markerPrefix + "manifest.000001.MANIFEST-000001"}
+	var files []vfs.File
+	for _, name := range names {
+		f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	write := func(text string) {
+		for _, f := range files {
+			if n, err := f.Write([]byte(text)); n != len(text) || err != nil {
+				t.Errorf("writing %q: %d, %v", text, n, err)
+			}
+		}
+	}
+	write("before")
+	fs.opened.Store(true)
+	fs.fail("syncing", names[0], errorfs.ErrInjected)
+	write("after")
+	for i, name := range names {
+		if err := errors.Join(files[i].Sync(), files[i].Close()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write([]byte("anew")); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := errors.Join(f.Close(), fs.Remove(name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		left, err := disk.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(left); err != nil || string(text) != "before" {
+			t.Errorf("%s holds %q, %v", name, text, err)
+		}
+		if err := left.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestDamagedTable: a flipped bit in a table is detected when its block is read. It stops writes and
