@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// TestDeleteFetchlist: a URL that waits in the fetchlist of an open segment is deleted from it.
+func TestDeleteFetchlist(t *testing.T) {
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+	defer w.close()
+	w.inject(hostA, hostA+"1", hostB)
+	g, err := w.p.Generate(t.Context(), GenerateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := w.remove(hostA + "1"); r.Records != 1 {
+		t.Errorf("%+v", r)
+	}
+	got := w.fetchlist(g.Segment)
+	slices.Sort(got)
+	if want := []string{hostA, hostB}; !slices.Equal(got, want) {
+		t.Errorf("the fetchlist has %v, want %v", got, want)
+	}
+}
+
+// TestDeleteCaptures: a purge is told of every segment with a capture of what was deleted, also if nothing else of the
+// segment is left.
+func TestDeleteCaptures(t *testing.T) {
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+	defer w.close()
+	w.update(page{url: hostA})
+	w.update(page{url: hostA, at: 1}, page{url: hostB})
+	w.update(page{url: hostB, at: 1})
+	err := w.store.Apply(func(b *storage.Batch) error { return b.Delete(storage.ParseLinks(1), []byte(w.key(hostA))) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := w.remove(hostA); r.Captures != 2 || r.Parsed != 1 {
+		t.Errorf("%+v", r)
+	}
+	got, err := w.store.DeletedIn()
+	if err != nil || len(got) != 2 || !got[1] || !got[2] {
+		t.Errorf("to purge: segments %v, %v", got, err)
+	}
+}
