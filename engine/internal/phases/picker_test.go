@@ -36,6 +36,23 @@ func TestGenerateSpreads(t *testing.T) {
 	}
 }
 
+// TestGenerateBest: once as many URLs as are wanted have been read, a host that comes later still gives what is
+// better than the worst of them.
+func TestGenerateBest(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	w.inject(hostA+"\tnutch.score=16", hostA+"1", hostA+"2", hostB, hostB+"1", "https://c.test/\tnutch.score=4")
+	g, err := w.p.Generate(t.Context(), GenerateOptions{Top: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := w.fetchlist(g.Segment)
+	slices.Sort(got)
+	if want := []string{hostA, "https://c.test/"}; !slices.Equal(got, want) {
+		t.Errorf("chosen: %v, want %v", got, want)
+	}
+}
+
 // TestGenerateHugeBounds: bounds that no memory could hold, and whose product is no number, are as good as none.
 func TestGenerateHugeBounds(t *testing.T) {
 	w := newWorld(t, admission.Options{})
