@@ -68,3 +68,30 @@ func TestHold(t *testing.T) {
 	}
 	other.Hold(1 << 20) // nothing happens
 }
+
+// TestHoldBesideEqual: held words forget a deleted document also if one of the same length comes in its place, so that
+// the index as a whole has as many documents and words as before.
+func TestHoldBesideEqual(t *testing.T) {
+	s, x := newStore(t)
+	put(t, s, x, []index.Document{doc(1, "Net repair", "mending a net"), doc(2, "Nets", "new nets mended")})
+	ask := func(want ...index.Document) {
+		t.Helper()
+		for range 3 {
+			r := search(t, x, "net")
+			for _, d := range want {
+				if !slices.ContainsFunc(r.Hits, func(h index.Hit) bool { return h.Key == d.Key }) {
+					t.Errorf("%s is not found", d.URL)
+				}
+			}
+			if r.Total != len(want) {
+				t.Errorf("%d documents are found, want %d", r.Total, len(want))
+			}
+		}
+	}
+	first, second, third := doc(1, "", ""), doc(2, "", ""), doc(4, "Net repair", "mending a net")
+	if ask(first, second); x.Held() == 0 {
+		t.Error("nothing is held")
+	}
+	put(t, s, x, []index.Document{third}, first.Key)
+	ask(second, third)
+}

@@ -154,6 +154,21 @@ func TestContentFirst(t *testing.T) {
 	}
 }
 
+// TestPhraseEnds: no phrase runs from one anchor text, or one heading, into the next.
+func TestPhraseEnds(t *testing.T) {
+	s, x := newStore(t)
+	d := doc(0, "", "", "red net", "boat house")
+	d.Headings = []string{"small crew", "long journey"}
+	put(t, s, x, []index.Document{d})
+	for q, want := range map[string]int{
+		`"red net"`: 1, `"boat house"`: 1, `"net boat"`: 0, `"small crew"`: 1, `"long journey"`: 1, `"crew long"`: 0,
+	} {
+		if r := strict(t, x, q); r.Total != want {
+			t.Errorf("%s: %d documents are found, want %d", q, r.Total, want)
+		}
+	}
+}
+
 // TestContentFits: content that does not fit the text is an error that names the document.
 func TestContentFits(t *testing.T) {
 	s, x := newStore(t)
