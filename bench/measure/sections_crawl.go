@@ -80,8 +80,8 @@ written counts what reaches tables for each new or fetched record. The last colu
 every URL was fetched.`,
 		units: []string{
 			"cpu-µs/link", "updatedb-cpu-µs/link", "updatedb-µs/link", "generate-cpu-µs/link", "bare-cpu-µs/link",
-			"bare/updatedb", "written-B/record", "injected-crawldb-B/record", "updated-crawldb-B/record", "nothing-due-ms",
-			"spread-due-ms", "scan-ms",
+			"bare/updatedb", "written-B/record", "injected-crawldb-B/record", "updated-crawldb-B/record",
+			"nothing-due-ms", "spread-due-ms", "scan-ms",
 		},
 		means: `
 What a link costs grows far more slowly than crawldb. What remains is that the records of a segment lie further apart in
