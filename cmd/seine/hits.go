@@ -54,20 +54,20 @@ func (c *console) shown(h *engine.Hit, about string, p paint, columns int) {
 		title = printable(h.URL)
 	}
 	columns -= len(hitIndent)
-	print := func(lines ...string) { fmt.Fprintln(c.out, hitIndent+strings.Join(lines, "\n"+hitIndent)) }
+	put := func(lines ...string) { fmt.Fprintln(c.out, hitIndent+strings.Join(lines, "\n"+hitIndent)) }
 	fmt.Fprintf(c.out, "%d. %s\n", h.Rank, p.in(paintTitle, strings.Join(wrapped(title, columns), "\n"+hitIndent)))
 	where, about := printable(strings.Join(web.Breadcrumb(h.URL), " › ")), printable(about)
 	switch line := p.in(paintWhere, where); {
 	case about == "":
-		print(line)
+		put(line)
 	case cells(where)+3+cells(about) > columns:
-		print(line, p.in(paintQuiet, about))
+		put(line, p.in(paintQuiet, about))
 	default:
-		print(line + "   " + p.in(paintQuiet, about))
+		put(line + "   " + p.in(paintQuiet, about))
 	}
-	print(p.in(paintQuiet, printable(h.URL))) // in one piece, so that it can be copied
+	put(p.in(paintQuiet, printable(h.URL))) // in one piece, so that it can be copied
 	if h.Snippet != "" {
-		print(wrapped(printable(h.Snippet), columns)...)
+		put(wrapped(printable(h.Snippet), columns)...)
 	}
 }
 
