@@ -5,6 +5,7 @@ package index
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 )
@@ -26,5 +27,37 @@ func TestBudgetOfContext(t *testing.T) {
 	own := newBudget(ctx, at.Add(-time.Minute))
 	if own.now = func() time.Time { return at.Add(-time.Second) }; own.spend(clockUnits+1) || own.ended() != nil {
 		t.Error("the search's own deadline, which is sooner, did not end it alone")
+	}
+}
+
+// TestCountOverdue: in how many documents a word occurs is kept for later searches only if the time sufficed to count
+// it.
+func TestCountOverdue(t *testing.T) {
+	w, n := newSparseWorld(1, 3000), &node{kind: nodeTerm, term: "d"}
+	known := newFreqCache()
+	count := func(late bool) uint64 {
+		x := w.execution(10)
+		x.known, x.freqs = known, map[string]uint64{}
+		x.lists = []map[string]list{{}}
+		x.list(x.parts[0], n.term)
+		if late {
+			x.work.deadline, x.work.left = time.Time{}, 0
+		}
+		if x.count(n); x.work.over != late {
+			t.Errorf("over: %t, want %t", x.work.over, late)
+		}
+		return x.freqs[n.term]
+	}
+	before := count(true)
+	want := uint64(0)
+	for _, p := range w.parts {
+		for _, d := range p.texts {
+			if !d.dead && slices.Contains(d.fields[fieldBody], n.term) {
+				want++
+			}
+		}
+	}
+	if got := count(false); got != want || before >= want {
+		t.Errorf("%d documents, want %d; %d of them in no time", got, want, before)
 	}
 }
