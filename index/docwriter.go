@@ -76,6 +76,16 @@ func (w *docWriter) end() error {
 	return nil
 }
 
+// closeTables closes the files of an index segment that is written, but for the registry. An ingestion may have many.
+func closeTables(in *storage.Ingestion, number uint32) error {
+	for _, kind := range segmentKinds {
+		if err := in.Table(storage.IndexSegmentRange(number, kind)).CloseFile(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // register adds the index segment to the registry.
 func (w *docWriter) register() error { return registerSegment(w.in, w.number, &w.info) }
 

@@ -38,6 +38,11 @@ const (
 	kindBoosts    = 'b' // block of documents → factors of scores (boost.go); only of blocks that have some
 )
 
+// segmentKinds are those in an index segment.
+var segmentKinds = []byte{
+	kindTerms, kindPostings, kindPositions, kindDocs, kindNorms, kindForms, kindColumns, kindStored, kindBoosts,
+}
+
 // format is the format of index segments that this version writes, and the only one that it reads. Before segments
 // stated it, it was 1.
 const format = 4

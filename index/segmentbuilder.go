@@ -301,6 +301,9 @@ func (b *segmentBuilder) write() error {
 	}
 	w.info.Terms, w.info.Stored, w.info.StepsOnly = uint64(b.inv.count), uint32(len(b.stored)), b.stepsOnly
 	w.info.Fields = b.takeFieldNames()
+	if err := closeTables(b.in, b.number); err != nil {
+		return err
+	}
 	b.written = append(b.written, writtenSegment{b.number, w.info})
 	b.begin()
 	return nil

@@ -201,7 +201,7 @@ func TestReplaceEndsAtSplit(t *testing.T) {
 		for _, k := range keys {
 			err := w.Set([]byte(k), []byte(k))
 			if err == nil && replace {
-				err = w.finish(append(w.key, 0)) // as split does
+				err = w.CloseFile() // as split does
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -63,6 +63,16 @@ func (w *TableWriter) Delete(key []byte) error {
 	return w.split(0)
 }
 
+// CloseFile closes the file of the table that is being written, if there is one. Call it when the range is complete and
+// others follow: else an ingestion of many ranges has a file of each open until its Commit. Keys may still come, into
+// another table.
+func (w *TableWriter) CloseFile() error {
+	if w.t == nil {
+		return w.err
+	}
+	return w.finish(append(w.key, 0)) // the least key after the last one
+}
+
 // Count returns the number of keys set and deleted so far.
 func (w *TableWriter) Count() uint64 { return w.count }
 

@@ -166,7 +166,7 @@ func (d *deletion) parsed(segment uint32) error {
 	var o storage.FetchOutcome
 	var links storage.OutlinkReader
 	var row []byte
-	return d.chosen.scan(d.p.env.Store, storage.ParseLinks(segment), wholeKey, func(_, key, value []byte) error {
+	err := d.chosen.scan(d.p.env.Store, storage.ParseLinks(segment), wholeKey, func(_, key, value []byte) error {
 		if err := d.canceled(); err != nil {
 			return err
 		}
@@ -183,6 +183,7 @@ func (d *deletion) parsed(segment uint32) error {
 		}
 		return errors.Join(links.Err(), outcomes.Delete(key), texts.Delete(key))
 	})
+	return errors.Join(err, outcomes.CloseFile(), texts.CloseFile())
 }
 
 // captures removes the rows of cdx.

@@ -496,6 +496,9 @@ func (g *generation) write() error {
 				return err
 			}
 		}
+		if err := w.CloseFile(); err != nil {
+			return err
+		}
 		if err := g.p.putFetchlist(ing, number+uint32(i), len(list)); err != nil {
 			return err
 		}

@@ -259,6 +259,9 @@ func (w *rewriting) writeOutcomes(ing *storage.Ingestion, moved *storage.Run) er
 		if number := binary.BigEndian.Uint32(moved.Key()); known == nil || number != of {
 			if known != nil {
 				known.Close()
+				if err := table.CloseFile(); err != nil {
+					return err
+				}
 			}
 			of, known = number, storage.NewFinder(w.s.env.Store, storage.ParseLinks(number))
 			table = ing.Table(storage.ParseLinks(number))
