@@ -128,7 +128,7 @@ func (w *work) openRooms() (err error) {
 	w.segments = w.newSegments()
 	w.phases = phases.New(phases.Env{
 		Store: w.store, Admission: w.admission, Sorter: w.sorter, TableBytes: o.shares().keyTable, Now: o.Now,
-		Processors: o.Processors, Busy: func(of phases.Step) func() { return w.stages.time(sharedStages[of]) },
+		Processors: o.sharers(), Busy: func(of phases.Step) func() { return w.stages.time(sharedStages[of]) },
 		SorterOf: func(bytes int64, combine func(dst, a, b []byte) []byte) *storage.Sorter {
 			return w.sorterOf(bytes)(combine)
 		},
@@ -179,7 +179,7 @@ func (w *work) newSegments() *segment.Segments {
 	}
 	return segment.New(segment.Env{
 		Store: w.store, FS: w.warcFS, Dir: w.warcDir(), Info: o.warcInfo(), FileAge: warcFileAge,
-		Sorter: w.sorterOf(o.shares().segment), Processors: o.Processors,
+		Sorter: w.sorterOf(o.shares().segment), Processors: o.sharers(),
 		Now: o.Now, Parsers: parse.New(o.Parsers), Agent: o.agentToken(), AgentOf: agentOf,
 		Links: o.normalizers(policy.NormalizeOutlink), Redirects: o.normalizers(policy.NormalizeFetcher),
 		ParseLater: o.ParseLater, NoContent: o.NoContent, Spent: w.stages.spentIn, Warn: w.warn,

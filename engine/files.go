@@ -6,23 +6,32 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seine-crawler/seine/storage"
 )
 
 // files are shares of the number of files that this process may have open. All of it is shared out here, so that the
 // store and the WARC never meet the limit.
 //
-//	own      3/8, at most 256     WARC files, runs that are merged, the log, the API, standard streams
-//	tables   1/3 of the rest      the store; 74 to 1024, and tableSlack for files that are no tables
+//	own      5/16, at most 256    WARC files, runs that are merged, tables that are written, the API, standard streams;
+//	         1/16 if that is more from 4096 on, for more goroutines
+//	tables   1/5 of the rest      the store keeps open; 74 to 1024
+//	         as many as it says   the store beyond that: storage.FilesAtMost
+//	walks    half of tables       segments that the index reads side by side, which the store may keep open or not
 //	lookups  1/8 of the rest      names that are looked up; 4 to 64, two sockets each
 //	conns    the rest             connections, idle ones included
-type files struct{ tables, lookups, conns int }
+type files struct{ own, tables, walks, lookups, conns int }
 
 const (
 	// filesMin is the least limit with which everything works.
-	filesMin = 192
+	filesMin = 512
+	// ownMax is enough for all files that are neither the store's nor connections, with as many goroutines that share a
+	// phase as they leave sharerFiles each: such a goroutine writes a part of five ranges at most, and beside a phase
+	// another segment is sealed and indexed.
+	ownMax      = 256
+	sharerFiles = 20
 	// tablesMin is the least that Pebble uses, tablesMax what is enough for it.
 	tablesMin, tablesMax = 74, 1024
-	tableSlack           = 16
 	lookupsMin           = 4
 	lookupsMax           = 64
 )
@@ -33,12 +42,23 @@ func shareFiles(limit int) (f files, err error) {
 		return f, fmt.Errorf("this process may have %d files open, which is too few: "+
 			"raise the limit on open files to %d or more: ulimit -n", limit, filesMin)
 	}
-	rest := limit - min(limit*3/8, 256)
-	f.tables = min(max(rest/3-tableSlack, tablesMin), tablesMax)
-	rest -= f.tables + tableSlack
+	f.own = max(min(limit*5/16, ownMax), limit/16)
+	rest := limit - f.own
+	f.tables = min(max(rest/5, tablesMin), tablesMax)
+	f.walks = min(indexTextsMax, f.tables/2)
+	rest -= storage.FilesAtMost(f.tables) + f.walks
 	f.lookups = min(max(rest/8, lookupsMin), lookupsMax)
 	f.conns = rest - 2*f.lookups
 	return f, nil
+}
+
+// sharers is how many goroutines may share the work of a phase, each of which writes tables of its own.
+func (o *Options) sharers() int {
+	files, err := shareFiles(openFiles())
+	if err != nil {
+		return 1 // whoever opens the store has returned the error
+	}
+	return max(min(o.Processors, files.own/sharerFiles), 1)
 }
 
 // openFiles returns the limit on open files. Go has raised it to the hard limit when the process started.

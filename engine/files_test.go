@@ -5,15 +5,21 @@ package engine
 import (
 	"strings"
 	"testing"
+
+	"github.com/seine-crawler/seine/storage"
 )
 
-// TestShareFiles: the shares of the limit on open files never exceed it, and none is too small to work with.
+// TestShareFiles: the shares of the limit on open files, with all that the store may have open for its own, never
+// exceed it, and none is too small to work with.
 func TestShareFiles(t *testing.T) {
 	for limit := filesMin; limit <= 1<<20; limit += 1 + limit/100 {
 		f, err := shareFiles(limit)
-		own := min(limit*3/8, 256)
-		if err != nil || f.tables < tablesMin || f.lookups < lookupsMin || f.conns < 16 ||
-			own+f.tables+tableSlack+2*f.lookups+f.conns > limit {
+		store := storage.FilesAtMost(f.tables)
+		if waiting := 100 * max(f.tables/256, 1); store < f.tables+waiting { // Pebble closes tables some time later
+			t.Fatalf("of %d: the store has %d files for %d tables", limit, store, f.tables)
+		}
+		if err != nil || f.own < 8*sharerFiles || f.tables < tablesMin || f.walks < 32 || f.lookups < lookupsMin ||
+			f.conns < 64 || f.own+store+f.walks+2*f.lookups+f.conns > limit {
 			t.Fatalf("of %d: %+v, %v", limit, f, err)
 		}
 	}

@@ -426,7 +426,7 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 	if err != nil {
 		return IndexReport{}, err
 	}
-	walked := min(indexTextsMax, files.tables/2) / 2 // texts and outcomes
+	walked := files.walks / 2 // texts and outcomes
 	x := indexing{
 		texts: newWalks(walked, storage.ParseTextRange), outcomes: newWalks(walked, storage.ParseLinks),
 		store: w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,

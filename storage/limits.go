@@ -73,6 +73,12 @@ const (
 	filterBitsPerKey = 10
 	// maxOpenFiles is the default of Options.OpenFiles.
 	maxOpenFiles = 1024
+	// closingTables is how many tables Pebble lets wait to be closed, for each shard of the cache of open tables.
+	closingTables = 100
+	// readTables is how many tables, about, are read that the cache of open tables no longer keeps, or has opened once
+	// more since: those of level 0 that are over one another, which whoever reads crawldb or linkdb shares. A crawl at
+	// full speed of 1,500 hosts, with level 0 full, had five.
+	readTables = l0StopWrites
 	// walBytesPerSync is how much of the log is written before background writeback starts, so that a sync
 	// has less to do.
 	walBytesPerSync = 512 << 10

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -28,8 +29,8 @@ type Options struct {
 	IdleCacheBytes int64
 	// MemTableBytes is the memory for small writes; 0 is DefaultMemTableBytes. It may differ at every open.
 	MemTableBytes int64
-	// OpenFiles bounds the tables that are open at once; 0 is 1024, the least is 74. Some twenty other files may be
-	// open too. It may differ at every open.
+	// OpenFiles bounds the tables that are kept open; 0 is 1024, the least is 74. More may be open for some time:
+	// FilesAtMost says how many files in all. It may differ at every open.
 	OpenFiles int
 	// Processors is how many processors Pebble's work may count with: half of them may compact. 0 means GOMAXPROCS.
 	Processors int
@@ -94,6 +95,24 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
+// cacheShards is the number of parts of the cache of open tables, as far as there are processors.
+func cacheShards(openFiles int) int { return max(openFiles/256, 1) }
+
+// FilesAtMost returns how many files a store with Options.OpenFiles has open, about, when most are. It is without those
+// that ingestions and sorters write and read, and without what Finders beside one another read of many ranges.
+//
+//	openFiles        tables that are kept open, the log, MANIFEST, LOCK and directories
+//	closingTables    of each shard, tables that are no longer kept and wait to be closed
+//	readTables       tables that are no longer kept and are still read
+//	openFiles        if they are maxOpenFiles or more: tables that are read in order are opened once more
+func FilesAtMost(openFiles int) int {
+	n := openFiles + closingTables*cacheShards(openFiles) + readTables
+	if openFiles >= maxOpenFiles {
+		n += openFiles
+	}
+	return n
+}
+
 // pebbleOptions returns Pebble's options. Every option that this package's promises depend on is set
 // here and nowhere else.
 func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
@@ -120,9 +139,15 @@ func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 	// milliseconds) and become durable through the MANIFEST, whose records are checksummed. Small ones are in the
 	// log (gather.go): if its tail is damaged too, an earlier state of their segments remains, and their phases
 	// run again.
-	// Each shard of the cache of open tables may have 100 more that wait to be closed. By default there is one for each
-	// processor, whatever the number of tables that may be open.
-	p.Experimental.FileCacheShards = min(max(o.OpenFiles/256, 1), o.Processors)
+	// Each shard of the cache of open tables may have closingTables more that wait to be closed. By default there is
+	// one for each processor, whatever the number of tables that may be open.
+	p.Experimental.FileCacheShards = min(cacheShards(o.OpenFiles), o.Processors)
+	// By default each iterator that reads a table in order opens it once more, to tell the system so. Told of each
+	// piece that comes next instead, it reads ahead as well.
+	p.Local.ReadaheadConfig = objstorageprovider.NewReadaheadConfig()
+	if o.OpenFiles < maxOpenFiles {
+		p.Local.ReadaheadConfig.Set(objstorageprovider.SysReadahead, objstorageprovider.SysReadahead)
+	}
 	p.Experimental.DisableIngestAsFlushable = func() bool { return true }
 	p.Experimental.ValidateOnIngest = false // tables were written by this process moments ago
 	// Tables hold keys of one range only. A table with the end of one range and the beginning of a later

@@ -36,7 +36,8 @@ type Env struct {
 	SorterOf func(bytes int64, combine func(dst, a, b []byte) []byte) *storage.Sorter
 	// TableBytes is the memory of one KeyTable with what is kept beside it.
 	TableBytes int64
-	// Processors is the number of goroutines that share what processors alone bound; up to 1: one.
+	// Processors is the number of goroutines that share what processors, and the files that they may have open, alone
+	// bound; up to 1: one.
 	Processors int
 	// Busy measures the goroutine that calls it, which a phase has started, until stop is called there; nil: nobody
 	// measures.
