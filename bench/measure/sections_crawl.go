@@ -64,7 +64,7 @@ came too soon. small-tables are those under 4 KB; written counts every byte that
 			"KB/table", "written-KB/page", "peak-MB",
 		},
 		means: `
-A polite crawl takes little of a machine, though a page costs it half as much again as a page of a crawl without delays.
+A polite crawl takes little of a machine, though a page costs it two thirds more than a page of a crawl without delays.
 Small updates gather in memory before they become tables of the store and segments of the index.`,
 	},
 	{
