@@ -23,9 +23,10 @@ type anchorCopy struct {
 	lists    *storage.Sorter // term → occurrences by the new numbers, a value each time that inverted was full
 	forms    *storage.Sorter // of words, as writeForms has them
 
-	changed []uint64 // a bit per document, by its new number
-	lengths []byte   // norms of the anchors of those
-	numbers []uint32 // scratch of list
+	changed []uint64          // a bit per document, by its new number
+	lengths []byte            // norms of the anchors of those
+	numbers []uint32          // scratch of list
+	docsOf  [blockDocs]uint32 // scratch of block
 }
 
 // anchorListsMost bounds the bytes of one value of anchorCopy.lists, well below storage.ValueMaxBytes.
@@ -197,6 +198,11 @@ func (c *anchorCopy) writeTerms(p *pace, s *source) (terms uint64, err error) {
 // list writes one list: what the index segment has, with the new anchors in place of the old ones.
 func (c *anchorCopy) list(p *pace, s *source, anchors *anchorLists, w *listWriter, impacts *impactTable) error {
 	for s.more || anchors.more {
+		if copied, err := c.block(p, s, anchors, w, impacts); err != nil {
+			return err
+		} else if copied {
+			continue
+		}
 		doc := s.doc
 		if !s.more || anchors.more && anchors.of.doc < doc {
 			doc = anchors.of.doc
@@ -235,6 +241,75 @@ func (c *anchorCopy) list(p *pace, s *source, anchors *anchorLists, w *listWrite
 		}
 	}
 	return nil
+}
+
+// block copies the block that the source is at the beginning of, if none of its documents is deleted or has other
+// anchors with the word: then only documents and impacts need to be written again, which takes a fifth of the time that
+// positions take. A document that comes or goes shifts all blocks behind it, so these are written anew.
+func (c *anchorCopy) block(
+	p *pace, s *source, anchors *anchorLists, w *listWriter, impacts *impactTable,
+) (copied bool, err error) {
+	if !s.more || s.i > 0 || s.reader.head.kind == rowTiny || !w.atBlock() || s.n < blockDocs && anchors.more {
+		return false, nil
+	}
+	docs := c.docsOf[:s.n]
+	for i, doc := range s.docs[:s.n] {
+		var alive bool
+		if docs[i], alive = s.number(doc); !alive {
+			return false, nil
+		}
+	}
+	if anchors.more && anchors.of.doc <= docs[s.n-1] {
+		return false, nil
+	}
+	counts, err := s.reader.ownFreqs(s.block)
+	if err != nil || c.loseAnchors(docs, counts) {
+		return false, err
+	}
+	rest, err := s.reader.afterDocs(s.block)
+	if err != nil {
+		return false, err
+	}
+	positions, err := s.reader.bytes(1, s.block)
+	if err != nil {
+		return false, err
+	}
+	if err := w.copyBlock(docs, rest, positions, c.seg.largestImpact(s.docs[:s.n], counts, impacts)); err != nil {
+		return false, err
+	}
+	s.i = s.n - 1
+	return true, errors.Join(p.step(s.n), s.step())
+}
+
+// loseAnchors reports whether any of these documents has a word in anchors that change.
+func (c *anchorCopy) loseAnchors(docs []uint32, counts *blockFreqs) bool {
+	if counts.all&(1<<fieldAnchor) == 0 {
+		return false
+	}
+	for i, doc := range docs {
+		if counts.mask[i]&(1<<fieldAnchor) != 0 && c.changed[doc>>6]>>(doc&63)&1 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// largestImpact returns the largest weighted frequency of documents of a block.
+func (seg *segment) largestImpact(docs []uint32, counts *blockFreqs, impacts *impactTable) (most float64) {
+	var tfs [blockDocs]float64
+	for f := range fieldCount {
+		if counts.all&(1<<f) == 0 {
+			continue
+		}
+		lengths, impact, n := seg.norms[f], &impacts[f], &counts.n[f]
+		for i, doc := range docs {
+			tfs[i] += float64(n[i]) * impact[lengths[doc]]
+		}
+	}
+	for _, tf := range tfs[:len(docs)] {
+		most = max(most, tf)
+	}
+	return most
 }
 
 // changeNumbers puts the new anchors of a document, if it has the word there, in place of the old ones.

@@ -53,7 +53,7 @@ func (w *blockWriter) reset() {
 
 // append appends the block; before is the last document of the block before it, or -1.
 func (w *blockWriter) append(dst []byte, before int64) []byte {
-	dst = w.appendDocs(dst, before)
+	dst = appendDocs(dst, w.docs[:w.n], before)
 	dst = w.appendMasks(dst)
 	for f, n := range w.count {
 		if n > 0 {
@@ -63,15 +63,16 @@ func (w *blockWriter) append(dst []byte, before int64) []byte {
 	return dst
 }
 
-func (w *blockWriter) appendDocs(dst []byte, before int64) []byte {
+// appendDocs appends the documents of a block; before is the one before them, or -1.
+func appendDocs(dst []byte, docs []uint32, before int64) []byte {
 	var gaps [blockDocs]uint32
 	last := before
-	for i, doc := range w.docs[:w.n] {
+	for i, doc := range docs {
 		gaps[i] = uint32(int64(doc) - last - 1)
 		last = int64(doc)
 	}
 	at := len(dst)
-	dst = appendGroup(dst, gaps[:w.n])
+	dst = appendGroup(dst, gaps[:len(docs)])
 	span := last - before
 	size := 1 + (span+7)/8
 	if size >= int64(len(dst)-at) {
@@ -79,7 +80,7 @@ func (w *blockWriter) appendDocs(dst []byte, before int64) []byte {
 	}
 	dst = append(dst[:at], blockBitmap)
 	dst = append(dst, make([]byte, size-1)...)
-	for _, doc := range w.docs[:w.n] {
+	for _, doc := range docs {
 		bit := int64(doc) - before - 1
 		dst[at+1+int(bit/8)] |= 1 << (bit & 7)
 	}

@@ -334,14 +334,20 @@ func (r *listReader) freqs(block int, dst *blockFreqs) error {
 		dst.all = r.own.all
 		return nil
 	}
-	b, err := r.bytes(0, block)
+	b, err := r.afterDocs(block)
 	if err != nil {
 		return err
 	}
-	if b, err = skipBlockDocs(b, r.before(block), r.last[block], n); err != nil {
-		return err
-	}
 	return readBlockFreqs(b, n, dst)
+}
+
+// afterDocs returns what follows the documents of a block, of a list that is not tiny.
+func (r *listReader) afterDocs(block int) ([]byte, error) {
+	b, err := r.bytes(0, block)
+	if err != nil {
+		return nil, err
+	}
+	return skipBlockDocs(b, r.before(block), r.last[block], r.length(block))
 }
 
 // bytes returns a block of a stream.

@@ -109,15 +109,33 @@ func (w *listWriter) endBlock() error {
 	docs, pos := len(w.docs.b), len(w.pos.b)
 	w.docs.b = w.block.append(w.docs.b, w.before)
 	w.pos.b = appendPositions(w.pos.b, w.numbers)
-	last := w.block.docs[w.block.n-1]
+	last, tf := w.block.docs[w.block.n-1], w.tf
+	w.block.reset()
+	w.numbers, w.tf = w.numbers[:0], 0
+	return w.ended(last, tf, docs, pos)
+}
+
+// atBlock reports whether the next document begins a block.
+func (w *listWriter) atBlock() bool { return w.block.n == 0 }
+
+// copyBlock adds the documents of a block of another list: what follows the documents there, and positions, as it has
+// them, and the largest impact. atBlock must be true, and each block but the last has blockDocs documents.
+func (w *listWriter) copyBlock(documents []uint32, rest, positions []byte, tf float64) error {
+	docs, pos := len(w.docs.b), len(w.pos.b)
+	w.docs.b = append(appendDocs(w.docs.b, documents, w.before), rest...)
+	w.pos.b = append(w.pos.b, positions...)
+	w.df += uint64(len(documents))
+	return w.ended(documents[len(documents)-1], tf, docs, pos)
+}
+
+// ended notes a block that was appended to the two streams, which had so many bytes before.
+func (w *listWriter) ended(last uint32, tf float64, docs, pos int) error {
 	d := &w.dir
 	d.gaps = append(d.gaps, uint32(int64(last)-w.before-1))
-	d.impacts = append(d.impacts, uint32(impactCode(w.tf)))
+	d.impacts = append(d.impacts, uint32(impactCode(tf)))
 	d.docs = append(d.docs, uint32(len(w.docs.b)-docs))
 	d.pos = append(d.pos, uint32(len(w.pos.b)-pos))
 	w.before = int64(last)
-	w.block.reset()
-	w.numbers, w.tf = w.numbers[:0], 0
 	if len(w.docs.b) >= listChunk {
 		if err := w.docs.flush(w.postings, w.list); err != nil {
 			return err
