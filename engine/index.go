@@ -5,7 +5,6 @@ package engine
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -24,7 +23,7 @@ import (
 
 // indexing is one run of Index.
 //
-//	keys to look at (segments' pages; with Refresh all of crawldb, or what changed), sorted
+//	keys to look at (segments' pages; with Refresh all of crawldb, or what changed), sorted, in parts
 //	for each, in key order: record, parsed text, anchors ─▶ document, or nothing
 //	document as indexed before ─▶ skip; other ─▶ replace; nothing ─▶ delete
 //	one ingestion: postings, documents, deletions, the segments' state
@@ -48,9 +47,11 @@ type indexing struct {
 	report IndexReport
 	keys   *storage.Sorter
 	text   storage.ParseText
-	docs   *index.Builder
+	docs   documents
+	rules  *titleRules
 
 	compared        map[uint32]bool      // segments whose pages the index has had, as they are: see stamp
+	walked          int                  // segments that are walked side by side, for texts and for outcomes
 	texts, outcomes *walks               // of the segments' pages
 	outcome         storage.FetchOutcome // of the current page, without its links
 	outlinks        storage.OutlinkReader
@@ -63,51 +64,14 @@ type indexing struct {
 	titles   *titles
 }
 
+// documents takes what an indexing makes: index.Builder, or one of its parts.
+type documents interface {
+	Add(*index.Document) error
+	Delete(urlkey.Key) error
+}
+
 // foldLast keeps the later of two values of one key.
 func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }
-
-// build walks the keys in order, beside crawldb, the index's directory and linkdb.
-func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
-	run, err := x.keys.Sort()
-	if err != nil {
-		return err
-	}
-	defer run.Close()
-	snap := x.store.Snapshot()
-	defer snap.Close()
-	if err := x.compareWith(snap); err != nil {
-		return err
-	}
-	records := storage.NewFinder(snap, storage.Crawldb())
-	defer records.Close()
-	links := newTargets(snap)
-	defer links.Close()
-	x.titles = newTitles(snap)
-	defer x.titles.close()
-	if x.changed {
-		x.titles.takes(ing)
-	} else {
-		x.titles.learns(ing, x.texts, x.refresh)
-	}
-	b := x.index.NewBuilder(ing)
-	defer b.Abort()
-	x.docs = b
-	err = storage.MergeJoin(ctx, snap, index.Located(), run, func(key []byte, values [][]byte, old []byte) error {
-		if host, ok := ruledHost(key); ok {
-			return x.titles.set(host, values[0])
-		}
-		return x.decide(snap, records, links, key, old)
-	})
-	if err == nil {
-		err = x.titles.end()
-	}
-	if err = errors.Join(x.texts.close(), x.outcomes.close(), err); err != nil {
-		return err
-	}
-	r, err := b.Finish()
-	x.clock.add(stageIndex, r.CPU)
-	return err
-}
 
 // compareWith notes which segments the index has had.
 func (x *indexing) compareWith(snap *storage.Snapshot) error {

@@ -65,8 +65,8 @@ const (
 	// took, lastMergeLeast at least.
 	lastMergeShare = 100
 	lastMergeLeast = time.Second
-	// indexBuilders is the most goroutines that cut documents into words; no more than processors do. Each has a part
-	// of the builder's memory, and makes index segments of its own.
+	// indexBuilders is the most goroutines that make documents and cut them into words; no more than processors do.
+	// Each has a part of the builder's memory, and makes index segments of its own.
 	indexBuilders = 4
 	// indexTextsMax is the number of segments that are walked side by side for the index, if half of the tables that
 	// may be open are as many. In others, each page is searched for.

@@ -54,6 +54,7 @@ func (x *indexing) reanchor(ctx context.Context) (err error) {
 	}
 	report, err := to.Finish(ctx, func(key urlkey.Key) error { return l.rest.Add([]byte(key), nil) })
 	x.report.Refreshed += report.Changed
+	x.clock.add(stageIndex, report.CPU)
 	return err
 }
 
@@ -100,7 +101,7 @@ func (l *reanchoring) look(ctx context.Context) (err error) {
 	batches := make(chan keyBatch)
 	n := max(l.x.builders, 1)
 	for range n {
-		group.Go(func() error { return l.lookAt(ctx, batches, l.x.texts.most/n) })
+		group.Go(func() error { return l.lookAt(ctx, batches, l.x.walked/n) })
 	}
 	group.Go(func() error {
 		defer close(batches)
@@ -129,6 +130,7 @@ func (l *reanchoring) look(ctx context.Context) (err error) {
 
 // lookAt looks at batches, which come in order, reading the texts of so many segments side by side.
 func (l *reanchoring) lookAt(ctx context.Context, batches <-chan keyBatch, segments int) (err error) {
+	defer l.x.clock.time(stageIndex)()
 	texts := newWalks(segments, storage.ParseTextRange)
 	k := looker{
 		reanchoring: l, links: newTargets(l.snap), records: storage.NewFinder(l.snap, storage.Crawldb()),

@@ -280,6 +280,16 @@ func (r IndexReport) String() string {
 		r.merged(), sendLines(r.Writers))
 }
 
+// add adds what another goroutine counted.
+func (r *IndexReport) add(other *IndexReport) {
+	r.Added += other.Added
+	r.Refreshed += other.Refreshed
+	r.Deleted += other.Deleted
+	r.Denied += other.Denied
+	r.Skipped += other.Skipped
+	r.TextBytes += other.TextBytes
+}
+
 func (r IndexReport) merged() string {
 	if r.Merged == 0 {
 		return ""

@@ -229,7 +229,7 @@ func (x *indexing) addNoted(ctx context.Context, rd storage.Reader) (n int, err 
 	if !more {
 		return 0, nil
 	}
-	texts := newWalks(x.texts.most, storage.ParseTextRange)
+	texts := newWalks(x.walked, storage.ParseTextRange)
 	t := newTitles(rd)
 	t.looks(texts)
 	defer func() { err = errors.Join(err, texts.close()); t.close() }()

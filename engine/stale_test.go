@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -99,6 +100,7 @@ func TestStale(t *testing.T) {
 			fs := storage.NewCrashableFS()
 			o := w.options("/data")
 			o.FS, o.Scope, o.MaxInlinks, o.TrapDuplicates = fs, policy.ScopeAny, 4, -1
+			o.Processors = 1 + int(seed) // so many parts of an indexing
 			var losses []*storage.CrashableFS
 			lossy := func(int) bool { return false }
 			var mu sync.Mutex // two lanes of a crawl report
@@ -196,7 +198,6 @@ func partly(ctx context.Context, e *engine.Engine, phases int) error {
 func checkRefreshed(t *testing.T, o engine.Options) {
 	t.Helper()
 	e := open(t, o)
-	defer mustClose(t, e)
 	ctx := context.Background()
 	before, err := e.Inspect().IndexDigest(ctx)
 	var r engine.IndexReport
@@ -210,4 +211,33 @@ func checkRefreshed(t *testing.T, o engine.Options) {
 	if r.Added+r.Refreshed+r.Deleted != 0 || before != after {
 		t.Errorf("the index was not up to date: %s", r)
 	}
+	mustClose(t, e)
+	rules := titleRows(t, o)
+	o.Processors = 1
+	e = open(t, o)
+	if _, err := e.Index(ctx, engine.IndexOptions{Refresh: true, EveryDocument: true}); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, e)
+	if want := titleRows(t, o); !maps.Equal(rules, want) {
+		t.Errorf("in parts, a refresh of all documents leaves the rules of titles %q, want %q", rules, want)
+	}
+}
+
+// titleRows are what is stored of the titles of each host.
+func titleRows(t *testing.T, o engine.Options) map[string]string {
+	t.Helper()
+	s, err := storage.Open(o.Dir+"/store", storage.Options{FS: o.FS, MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]string{}
+	sc := s.Scan(storage.Meta(), []byte("title/"), []byte("title0"))
+	for sc.Next() {
+		rows[string(sc.Key())] = string(sc.Value())
+	}
+	if err := errors.Join(sc.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return rows
 }

@@ -39,11 +39,11 @@ type titles struct {
 	rows    *storage.Scanner // of meta
 	hosts   *storage.Finder  // of hostdb's counts
 	counts  storage.HostCounts
-	at      bool // rows stands at a row, in a refresh
-	table   *storage.TableWriter
-	stale   *storage.TableWriter // notes of hosts with another rule; nil: none are needed
-	refresh bool                 // every host comes, each with all of its pages that are indexed
-	always  bool                 // it learns whenever the first pages are others
+	at      bool        // rows stands at a row, in a refresh
+	rules   *titleRules // that come of it
+	refresh bool        // every host comes, each with all of its pages that are indexed
+	always  bool        // it learns whenever the first pages are others
+	until   []byte      // in a refresh, the first row that belongs to the next part; nil: there is none
 
 	host []byte
 	row  []byte    // scratch: a key of meta
@@ -63,22 +63,44 @@ func newTitles(rd storage.Reader) *titles {
 	return &titles{rd: rd, rows: rd.Scan(storage.Meta(), []byte(titlePrefix), []byte("title0"))}
 }
 
-func (t *titles) learns(in *storage.Ingestion, texts *walks, refresh bool) {
-	t.records, t.table, t.refresh = t.rd.Scan(storage.Crawldb(), nil, nil), in.Table(storage.Meta()), refresh
+// learns makes it learn, about pages from from on and before until; nil: from the first, to the last. Of the host
+// within which the pages begin, others may have come in the part before, and its row with them.
+func (t *titles) learns(rules *titleRules, texts *walks, refresh bool, from, until []byte) error {
+	t.records, t.rules, t.refresh = t.rd.Scan(storage.Crawldb(), nil, nil), rules, refresh
 	t.texts, t.hosts, t.always = texts, storage.NewFinder(t.rd, storage.HostCountsRange()), refresh
-	t.at = t.rows.Next()
-	if !refresh {
-		t.stale = in.Table(storage.Stale())
+	t.at = t.rows.SeekGE(titleRow(from))
+	if until != nil {
+		t.until = titleRow(until)
 	}
+	if !refresh || from == nil {
+		return t.rows.Err()
+	}
+	return t.begin(from)
 }
+
+// titleRow is the row of meta of the host of a key; nil: that before all.
+func titleRow(key []byte) []byte { return append([]byte(titlePrefix), urlkey.HostKeyOf(key)...) }
 
 // looks lets enter and learned be called, and writes nothing.
 func (t *titles) looks(texts *walks) {
 	t.records, t.texts, t.always = t.rd.Scan(storage.Crawldb(), nil, nil), texts, true
 }
 
-// takes makes it take rules from set, which writes them, and others as they are.
-func (t *titles) takes(in *storage.Ingestion) { t.table = in.Table(storage.Meta()) }
+// takes makes it take rules from set, which writes them, and others as they are. From is the first key that comes, nil:
+// that before all. The rule of its host may have been set in the part before, and follows from the same pages.
+func (t *titles) takes(rules *titleRules, texts *walks, from []byte) error {
+	t.rules = rules
+	if from == nil {
+		return nil
+	}
+	within := newTitles(t.rd)
+	defer within.close()
+	within.looks(texts)
+	if err := within.peek(from); err != nil {
+		return err
+	}
+	return t.announce(within.host, within.rule.append(nil))
+}
 
 // set is announce, and writes the rule if it is another one. In a refresh of all pages the rows of hosts that do not
 // come are left over.
@@ -127,7 +149,7 @@ func ruledHost(key []byte) (host []byte, ok bool) {
 // end removes, after a refresh, the rows that are left over.
 func (t *titles) end() error {
 	if t.refresh {
-		return t.drop(nil)
+		return t.drop(t.until)
 	}
 	return nil
 }
@@ -136,7 +158,7 @@ func (t *titles) end() error {
 // hosts without.
 func (t *titles) drop(before []byte) error {
 	for ; t.at && (before == nil || bytes.Compare(t.rows.Key(), before) < 0); t.at = t.rows.Next() {
-		if err := t.table.Delete(t.rows.Key()); err != nil {
+		if err := t.rules.remove(t.rows.Key()); err != nil {
 			return err
 		}
 	}
@@ -191,9 +213,9 @@ func (t *titles) enter(host []byte) (titleRule, error) {
 // write writes the row of the current host.
 func (t *titles) write() error {
 	if t.rule == (titleRule{}) {
-		return t.table.Delete(t.row)
+		return t.rules.remove(t.row)
 	}
-	return t.table.Set(t.row, t.rule.append(nil))
+	return t.rules.put(t.row, t.rule.append(nil))
 }
 
 // mayLearn reports whether a host may have enough pages for another rule.
@@ -273,8 +295,8 @@ func (t *titles) learn(old titleRule) (err error) {
 	if t.rule, err = t.learned(old); err != nil || t.rule == old {
 		return err
 	}
-	if t.stale != nil && !t.rule.cuts(&old) { // its other pages wait for a refresh
-		if err := t.stale.Set(append(slices.Clip(t.host), storage.StaleHost), nil); err != nil {
+	if !t.rule.cuts(&old) { // its other pages wait for a refresh
+		if err := t.rules.note(t.host); err != nil {
 			return err
 		}
 	}

@@ -426,10 +426,9 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 	if err != nil {
 		return IndexReport{}, err
 	}
-	walked := files.walks / 2 // texts and outcomes
 	x := indexing{
-		texts: newWalks(walked, storage.ParseTextRange), outcomes: newWalks(walked, storage.ParseLinks),
-		store: w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
+		walked: files.walks / 2, // texts and outcomes
+		store:  w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
 		clock: &w.stages, inlinks: w.o.MaxInlinks, report: IndexReport{Segments: o.Segments}, keys: o.keys,
 		refresh: o.Refresh, sorter: w.sorter, builders: min(w.o.Processors, indexBuilders),
 	}

@@ -5,7 +5,6 @@ package index
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -31,35 +30,30 @@ type BuildReport struct {
 // must then not change before Finish or Abort returns. Which goroutine gets a batch follows from the texts alone, so
 // the same documents make the same index segments.
 type Builder struct {
-	x       *Index
+	intake
 	in      *storage.Ingestion
-	report  BuildReport
 	located locatedSorter
-	deletes map[uint32]*roaring.Bitmap
-	last    urlkey.Key
-	found   *storage.Scanner // of Located, moving with the keys
-	moved   *moved           // what Located may say of merged index segments
-	err     error            // of NewBuilder
-	number  uint32           // the first of the numbers that are reserved for new index segments; 0: none yet
-	workers []*worker        // begun when they are needed
+	err     error          // of NewBuilder
+	number  uint32         // the first of the numbers that are reserved for new index segments; 0: none yet
+	workers []*worker      // begun when they are needed
+	parts   []*BuilderPart // in place of workers
 }
 
 // NewBuilder begins index segments inside an ingestion, after those that are committed, whether refreshed or not. Only
 // one Builder may exist on an index, from here to the ingestion's Commit. End it with Finish or Abort, before the store
 // closes. On a closed index its methods return ErrClosed.
 func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
-	b := &Builder{
-		x: x, in: in,
-		deletes: map[uint32]*roaring.Bitmap{},
-		found:   x.s.Scan(Located(), nil, nil),
-	}
+	b := &Builder{intake: intake{x: x}, in: in}
 	b.located.Sorter = storage.NewSorter(b.sorting(4))
 	st, err := x.acquire()
 	if err != nil {
 		b.err = err
 		return b
 	}
-	b.moved, err = newMoved(x.s)
+	own, err := newIntake(b)
+	if err == nil {
+		b.intake = own
+	}
 	b.err = errors.Join(err, x.release(st))
 	return b
 }
@@ -75,51 +69,19 @@ func (b *Builder) Abort() {
 	for _, l := range b.workers {
 		l.abort()
 	}
-	b.found.Close()
+	for _, p := range b.parts {
+		_ = p.close() // Finish has returned its error
+	}
+	_ = b.close()
 	b.located.Close()
-}
-
-// order checks that keys come in order, and marks an earlier version of the document as deleted.
-func (b *Builder) order(key urlkey.Key) (known bool, err error) {
-	if b.err != nil {
-		return false, b.err
-	}
-	if key <= b.last {
-		return false, fmt.Errorf("BUG: index: document %q after %q", key, b.last)
-	}
-	b.last = key
-	if !b.found.SeekGE([]byte(key)) || string(b.found.Key()) != string(key) {
-		return false, b.found.Err()
-	}
-	at, err := DecodeLocated(b.found.Value())
-	if err == nil {
-		at, err = b.moved.follow(string(key), at)
-	}
-	if err != nil {
-		return false, err
-	}
-	bits := b.deletes[at.Segment]
-	if bits == nil {
-		if bits, err = readDeleted(b.x.s, at.Segment); err != nil {
-			return false, err
-		}
-		if bits == nil {
-			bits = roaring.New()
-		}
-		b.deletes[at.Segment] = bits
-	}
-	bits.Add(at.Doc)
-	return true, nil
 }
 
 // Delete removes a URL from the index; that it is not indexed is no error. After an error only Abort is allowed.
 func (b *Builder) Delete(key urlkey.Key) error {
-	known, err := b.order(key)
-	if err != nil || !known {
-		return err
+	if b.err != nil {
+		return b.err
 	}
-	b.report.Deleted++
-	return b.located.add(string(key), nil)
+	return b.deletes(key)
 }
 
 // Add indexes a document in place of its older version. Documents and deletions come in key order. A document that
@@ -131,13 +93,8 @@ func (b *Builder) Add(d *Document) error {
 	if err := d.Check(); err != nil {
 		return err
 	}
-	known, err := b.order(d.Key)
-	if err != nil {
+	if err := b.takes(d.Key); err != nil {
 		return err
-	}
-	b.report.Added++
-	if known {
-		b.report.Replaced++
 	}
 	return b.worker().put(d)
 }
@@ -171,10 +128,10 @@ func (b *Builder) Finish() (BuildReport, error) {
 	if err := run.Err(); err != nil {
 		return b.report, err
 	}
-	return b.report, writeDeletes(b.in, b.deletes)
+	return b.report, writeDeletes(b.in, b.deleted)
 }
 
-// finishWorkers waits for the workers and enters their index segments into the registry.
+// finishWorkers waits for the workers and enters their index segments, and those of parts, into the registry.
 func (b *Builder) finishWorkers() (err error) {
 	var all []writtenSegment
 	for _, l := range b.workers {
@@ -185,6 +142,11 @@ func (b *Builder) finishWorkers() (err error) {
 		all = append(all, l.b.written...)
 		b.report.Words += l.b.words
 		b.report.CPU += l.cpu
+	}
+	for _, p := range b.parts {
+		b.add(&p.intake)
+		all = append(all, p.to.written...)
+		b.report.Words += p.to.words
 	}
 	if err != nil {
 		return err

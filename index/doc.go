@@ -91,7 +91,7 @@
 // waits for all of them. One Builder works at a time, under the lock Writing if merges run beside it: package engine
 // ensures that. Merges take turns, and the lock for short steps. While there are searches, merges and Builders give
 // way, and merges to what Yield stands for (pace.go). With Options.Builders above 1 a Builder inverts on as many
-// goroutines (worker.go), which end before Finish or Abort returns.
+// goroutines (worker.go), which end before Finish or Abort returns, or on those of its caller (builderpart.go).
 //
 // # Bounds
 //

@@ -104,7 +104,9 @@ type Options struct {
 	// HeldBytes is what words, filters, and values that facets count, may take that searches hold in memory because
 	// they are used again and again; 0 means 64 MiB, less than 0 that none are held. See Hold.
 	HeldBytes int64
-	Builders  int // goroutines that a Builder inverts on, at most; up to 1: that of its caller
+	// Builders is the number of goroutines that a Builder inverts on, at most, and of its Parts; up to 1: that of its
+	// caller.
+	Builders int
 	// Processors is the number of goroutines that searches keep busy side by side; 0 means GOMAXPROCS.
 	Processors int
 	FS         storage.FS // the store's; nil means the disk

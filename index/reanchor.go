@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -56,9 +57,10 @@ type anchorChange struct {
 
 // ReanchorReport counts what Finish did.
 type ReanchorReport struct {
-	Changed  uint64 // documents that have their new anchors
-	Left     uint64 // documents that the caller was told to add anew
-	Segments int    // index segments that were written
+	Changed  uint64        // documents that have their new anchors
+	Left     uint64        // documents that the caller was told to add anew
+	Segments int           // index segments that were written
+	CPU      time.Duration // of the goroutines that Finish started
 }
 
 // reanchorPart: an index segment is copied if one in so many of its documents changes. Copying takes about a tenth of
@@ -182,6 +184,8 @@ func (r *Reanchoring) Finish(ctx context.Context, left func(key urlkey.Key) erro
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
+			timer := storage.StartCPUTimer()
+			defer func() { r.spent(timer.Stop()) }()
 			for i := int(next.Add(1)) - 1; i < len(list); i = int(next.Add(1)) - 1 {
 				if err := r.change(ctx, list[i], workers, left); err != nil {
 					cancel(fmt.Errorf("new anchors in index segment %d: %w", list[i].seg.number, err))
@@ -195,6 +199,13 @@ func (r *Reanchoring) Finish(ctx context.Context, left func(key urlkey.Key) erro
 		return r.finished, context.Cause(ctx)
 	}
 	return r.finished, nil
+}
+
+// spent counts the processor time of a goroutine.
+func (r *Reanchoring) spent(cpu time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.finished.CPU += cpu
 }
 
 // change changes documents of an index segment, or leaves them. It is one of several.

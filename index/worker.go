@@ -60,6 +60,17 @@ func (b *Builder) worker() *worker {
 }
 
 func (b *Builder) newWorker(i int) *worker {
+	w := &worker{b: b.newSegmentBuilder(i)}
+	if b.x.o.Builders > 1 {
+		w.next, w.free = make(chan []Document, workerQueue), make(chan []Document, workerQueue+2)
+		w.done = make(chan struct{})
+		go w.run()
+	}
+	return w
+}
+
+// newSegmentBuilder returns the segmentBuilder of number i, of as many as Options.Builders.
+func (b *Builder) newSegmentBuilder(i int) *segmentBuilder {
 	n := max(b.x.o.Builders, 1)
 	own := uint32(1)
 	if n > 1 {
@@ -68,20 +79,15 @@ func (b *Builder) newWorker(i int) *worker {
 	if b.number == 0 {
 		b.number = b.x.reserve(own)
 	}
-	w := &worker{b: &segmentBuilder{
+	to := &segmentBuilder{
 		in: b.in, sorting: b.sorting(int64(8 * n)), memory: b.x.o.MemoryBytes / int64(n), located: &b.located,
 		pace: b.x.NewPace(), clock: b.x.clock,
 		numbers: segmentNumbers{
 			at: b.number + uint32(i), step: uint32(n), last: b.number + own - 1, more: b.x.reserve,
 		},
-	}}
-	w.b.begin()
-	if n > 1 {
-		w.next, w.free = make(chan []Document, workerQueue), make(chan []Document, workerQueue+2)
-		w.done = make(chan struct{})
-		go w.run()
 	}
-	return w
+	to.begin()
+	return to
 }
 
 // put adds a document, now or later. An error may be that of an earlier document.

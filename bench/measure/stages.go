@@ -31,7 +31,10 @@ var stageRoots = map[string]string{
 	"seine/engine.(*work).buildUnmerged":           "index",
 	"seine/engine.(*work).indexLinked":             "index",
 	"seine/engine.(*work).mergeIndex":              "index",
-	"seine/index.(*worker).run":                    "index", // on goroutines of their own
+	"seine/index.(*worker).run":                    "index", // on goroutines of their own, as are the next three
+	"seine/engine.(*indexing).together":            "index",
+	"seine/engine.(*reanchoring).lookAt":           "index",
+	"seine/index.(*Reanchoring).change":            "index",
 	"cockroachdb/pebble/v2.(*DB).compact":          "store",
 	"cockroachdb/pebble/v2.(*DB).flush":            "store",
 	"runtime.gcBgMarkWorker":                       "gc",
