@@ -63,7 +63,7 @@
 //	a fetch of a moment ago?             internal/inspect/visits.go; internal/segment/unsealed.go reads it
 //	one line for each fetch?             crawllog.go adds the way to a URL; internal/crawllog writes
 //	what a later scope permits?          internal/phases/withheld.go
-//	PageRank?                            internal/phases/linkgraph.go, linkpasses.go, linkrank.go
+//	PageRank?                            internal/phases/linknodes.go, linkgraph.go, linkpasses.go, linkrank.go
 //	linking domains?                     internal/phases/inlinkdomains.go
 //	a depth that falls after the fetch?  internal/phases/lower.go
 //	what happens in which order?         phase.go, the table of phases

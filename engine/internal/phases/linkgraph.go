@@ -8,20 +8,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
-)
-
-// GraphNodes says what a node of the link graph is.
-type GraphNodes uint8
-
-// The kinds of nodes.
-const (
-	NodePages   GraphNodes = iota // each record of crawldb
-	NodeHosts                     // each host that has one
-	NodeDomains                   // each registered domain that has one
 )
 
 // LinkRankOptions say how pages are ranked. All of Damping, OtherHosts, Tolerance and Passes are required.
@@ -42,24 +33,14 @@ type LinkRankOptions struct {
 	Memory int64
 	DryRun bool // crawldb stays as it is
 	Top    int  // how many of the best nodes LinkRanked.Top has
-	// Each, if not nil, is called with the rank of each node, in the order of names. name is valid until it returns.
+	// Each, if not nil, is called with the rank of each node, in the order of their last pages. name is valid until it
+	// returns.
 	Each func(name []byte, rank float64) error
 }
 
-// nodeOf is the name of a URL's node: a prefix of its key.
-func (n GraphNodes) nodeOf(key []byte) []byte {
-	switch n {
-	case NodeHosts:
-		return urlkey.HostKeyOf(key)
-	case NodeDomains:
-		return key[:len(urlkey.HostKey(urlkey.HostKeyOf(key)).DomainKey())]
-	}
-	return key
-}
-
-// linkGraph is the graph of links in temporary files. Nodes are numbered in the order of their names, so that the pages
-// of a host are neighbours, and most links lead to a near number: they take little more than a byte each, and passes
-// over them touch the memory of few nodes at a time.
+// linkGraph is the graph of links in temporary files. Nodes are numbered in the order of their last pages, so that the
+// pages of a host are neighbours, and most links lead to a near number: they take little more than a byte each, and
+// passes over them touch the memory of few nodes at a time.
 //
 // The edges are cut into blocks by the number of their target. Each block is sorted by source, so a pass over it reads
 // the ranks of sources in order and adds to those of few targets: the block-based strategy of Haveliwala ("Efficient
@@ -80,6 +61,7 @@ type linkGraph struct {
 	blocks []graphBlock
 	start  bitset // nodes at which the walk may begin; nil: all
 	starts int    // of these
+	around domainNumbers
 }
 
 // graphBlock holds the edges to the nodes [from, to).
@@ -110,80 +92,6 @@ func (b *bitset) add(n int) {
 
 func (b bitset) has(n int) bool { return n/64 < len(b) && b[n/64]&(1<<(n%64)) != 0 }
 
-// nodeWalk walks the nodes in the order of their names, and the records of crawldb with them.
-type nodeWalk struct {
-	nodes  GraphNodes
-	sc     *storage.Scanner
-	ok     bool
-	number int // of the current record's node; -1 before the first
-	node   []byte
-	host   []byte
-	// domains, if not nil, numbers domains: each has one number, which may be less than the one before.
-	domains *urlkey.DomainWalk
-}
-
-func newNodeWalk(rd storage.Reader, nodes GraphNodes) *nodeWalk {
-	return &nodeWalk{nodes: nodes, sc: rd.Scan(storage.Crawldb(), nil, nil), number: -1}
-}
-
-// newDomainWalk numbers domains for those who only tell them apart. A nodeWalk of NodeDomains numbers a domain anew
-// after those of a public suffix below it, since numbers must not decrease there.
-func newDomainWalk(rd storage.Reader) *nodeWalk {
-	w := newNodeWalk(rd, NodeDomains)
-	w.domains = new(urlkey.DomainWalk)
-	return w
-}
-
-// next moves to the next record; false at the end, and on errors.
-func (w *nodeWalk) next() bool {
-	if w.ok = w.sc.Next(); !w.ok {
-		return false
-	}
-	key := w.sc.Key()
-	if w.nodes == NodePages {
-		w.number++
-		return true
-	}
-	if len(w.host) > 0 && bytes.HasPrefix(key, w.host) {
-		return true
-	}
-	w.host = append(w.host[:0], urlkey.HostKeyOf(key)...)
-	if w.domains != nil {
-		w.number, _ = w.domains.Next(urlkey.HostKey(w.host))
-		return true
-	}
-	if node := w.nodes.nodeOf(key); w.number < 0 || !bytes.Equal(node, w.node) {
-		w.node = append(w.node[:0], node...)
-		w.number++
-	}
-	return true
-}
-
-// seek moves to the first record at or after a key. Keys must not decrease from call to call.
-func (w *nodeWalk) seek(key []byte) {
-	if w.number < 0 && !w.ok {
-		w.next()
-	}
-	for w.ok && bytes.Compare(w.sc.Key(), key) < 0 {
-		w.next()
-	}
-}
-
-// find moves to the first record of the node of a page that crawldb need not have, and reports whether there is one.
-// The keys of pages must not decrease from call to call.
-func (w *nodeWalk) find(page []byte) bool {
-	name := w.nodes.nodeOf(page)
-	w.seek(name)
-	if w.nodes == NodePages {
-		return w.ok && bytes.Equal(w.sc.Key(), name)
-	}
-	host := urlkey.HostKeyOf(page)
-	for w.ok && !bytes.Equal(w.node, name) && bytes.Compare(w.sc.Key(), host) < 0 {
-		w.next() // domains of a public suffix below this domain: its hosts stand on both sides
-	}
-	return w.ok && bytes.Equal(w.node, name)
-}
-
 // graphing builds a linkGraph.
 //
 //	crawldb ─▶ nodes, where walks begin, redirects
@@ -207,8 +115,9 @@ type graphing struct {
 	redirects *storage.Sorter   // target → source
 
 	value   []byte
-	targets []uint64 // of the current source: number × 2, + 1 if on another host
-	compact int      // how many of them are known to be distinct
+	targets []uint64         // of the current source: number × 2, + 1 if on another host
+	compact int              // how many of them are known to be distinct
+	held    map[int][]uint64 // targets of sources that come again; see domainNumbers
 	item    []byte
 }
 
@@ -228,6 +137,9 @@ func (p *Phases) newGraph(
 			err = errors.Join(err, b.graph.close())
 		}
 	}()
+	if b.graph.around, err = numberDomains(ctx, rd, o.Nodes); err != nil {
+		return nil, fmt.Errorf("numbering domains: %w", err)
+	}
 	if err := b.census(ctx); err != nil {
 		return nil, fmt.Errorf("numbering nodes: %w", err)
 	}
@@ -245,7 +157,7 @@ func (p *Phases) newGraph(
 
 // census counts nodes and notes redirects and where walks begin.
 func (b *graphing) census(ctx context.Context) (err error) {
-	walk := newNodeWalk(b.rd, b.o.Nodes)
+	walk := newGraphWalk(b.rd, b.o.Nodes, b.graph.around)
 	defer func() { err = errors.Join(err, walk.sc.Close()) }()
 	captures := b.rd.Scan(storage.CDXRange(), nil, nil)
 	defer func() { err = errors.Join(err, captures.Close()) }()
@@ -324,11 +236,11 @@ func redirectOf(rd storage.Reader, captures *storage.Scanner, key []byte, r *sto
 
 // invert sorts the edges by source.
 func (b *graphing) invert(ctx context.Context) (err error) {
-	walk := newNodeWalk(b.rd, b.o.Nodes)
+	walk := newGraphWalk(b.rd, b.o.Nodes, b.graph.around)
 	rows := b.rd.Scan(storage.Linkdb(), nil, nil)
 	defer func() { err = errors.Join(err, walk.sc.Close(), rows.Close()) }()
 	var target []byte
-	known := false
+	number, known := 0, false
 	for n := 0; rows.Next(); n++ {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -339,7 +251,7 @@ func (b *graphing) invert(ctx context.Context) (err error) {
 		}
 		if !bytes.Equal(of, target) {
 			target = append(target[:0], of...)
-			known = walk.find(target)
+			number, known = walk.find(target)
 			b.at(target)
 		}
 		if !known {
@@ -347,7 +259,7 @@ func (b *graphing) invert(ctx context.Context) (err error) {
 		}
 		var added error
 		err = storage.VisitLinks(rows.Value(), segment, func(from, _ []byte, of uint32) bool {
-			added = b.edge(from, target, walk.number, of)
+			added = b.edge(from, target, number, of)
 			return added == nil
 		})
 		if err = errors.Join(err, added); err != nil {
@@ -366,14 +278,15 @@ func (b *graphing) invertRedirects() (err error) {
 	if err != nil {
 		return err
 	}
-	walk := newNodeWalk(b.rd, b.o.Nodes)
+	walk := newGraphWalk(b.rd, b.o.Nodes, b.graph.around)
 	defer func() { err = errors.Join(err, run.Close(), walk.sc.Close()) }()
 	for run.Next() {
-		if !walk.find(run.Key()) {
+		number, known := walk.find(run.Key())
+		if !known {
 			continue
 		}
 		b.at(run.Key())
-		if err := b.edge(run.Value(), run.Key(), walk.number, 0); err != nil {
+		if err := b.edge(run.Value(), run.Key(), number, 0); err != nil {
 			return err
 		}
 	}
@@ -420,9 +333,10 @@ func (b *graphing) makeBlocks(blocks int) error {
 // write writes the edges into the blocks, source by source.
 func (b *graphing) write(ctx context.Context) error {
 	source := -1
-	err := b.eachEdge(ctx, newNodeWalk(b.rd, b.o.Nodes), func(edge []byte, from int, r *storage.Record) error {
+	walk := newGraphWalk(b.rd, b.o.Nodes, b.graph.around)
+	err := b.eachEdge(ctx, walk, func(edge []byte, from int, r *storage.Record) error {
 		if from != source {
-			if err := b.source(source); err != nil {
+			if err := b.turn(source, from); err != nil {
 				return err
 			}
 			source = from
@@ -431,7 +345,7 @@ func (b *graphing) write(ctx context.Context) error {
 		return nil
 	})
 	if err == nil {
-		err = b.source(source)
+		err = b.turn(source, b.graph.nodes)
 	}
 	for i := range b.graph.blocks {
 		if err == nil {
@@ -506,6 +420,36 @@ func (b *graphing) target(edge []byte, source int, r *storage.Record) {
 		b.targets = slices.Compact(b.targets)
 		b.compact = len(b.targets)
 	}
+}
+
+// turn goes on from the edges of one source to those of the next. Sources are written in the order of numbers: the
+// edges of one whose number is above the next wait until all of these are there.
+func (b *graphing) turn(from, to int) error {
+	if to < from {
+		if b.held == nil {
+			b.held = map[int][]uint64{}
+		}
+		b.held[from] = b.targets
+		b.targets, b.compact = b.held[to], 0
+		delete(b.held, to)
+		return nil
+	}
+	if err := b.source(from); err != nil {
+		return err
+	}
+	for _, waits := range slices.Sorted(maps.Keys(b.held)) {
+		if waits > to {
+			break
+		}
+		b.targets, b.compact = b.held[waits], 0
+		delete(b.held, waits)
+		if waits < to { // no more of them came
+			if err := b.source(waits); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // source writes the edges of a source and forgets them.

@@ -84,7 +84,9 @@ func (p *Phases) linkRank(ctx context.Context, o *LinkRankOptions, result *LinkR
 	if result.Passes, result.Change, err = ranks.run(ctx, o.Tolerance, o.Passes); err != nil {
 		return err
 	}
-	return p.writeScores(ctx, snapshot, o, scores{each: ranks.each, unit: float64(g.nodes), ranks: true}, result)
+	return p.writeScores(ctx, snapshot, o, scores{
+		each: ranks.each, unit: float64(g.nodes), ranks: true, around: g.around,
+	}, result)
 }
 
 const (
@@ -104,6 +106,8 @@ type scores struct {
 	each  func(fn func(node int, rank float64) error) error // in the order of nodes
 	unit  float64                                           // the score of a page is the rank of its node times this
 	ranks bool                                              // they are PageRank
+
+	around domainNumbers
 }
 
 // ranking walks nodes, ranks and records side by side.
@@ -118,6 +122,7 @@ type ranking struct {
 	hosts   *hostTally
 	value   []byte
 	name    []byte
+	ahead   map[int]float64 // ranks of nodes that have records before those of lesser nodes
 }
 
 // writeScores reports the ranks, and writes them as scores unless that is not wanted.
@@ -127,11 +132,14 @@ func (p *Phases) writeScores(
 	ing := p.env.Store.NewIngestion()
 	defer ing.Abort()
 	w := ranking{
-		p: p, ctx: ctx, o: o, unit: s.unit, walk: newNodeWalk(rd, o.Nodes), result: result,
+		p: p, ctx: ctx, o: o, unit: s.unit, walk: newGraphWalk(rd, o.Nodes, s.around), result: result,
 		records: ing.Table(storage.Crawldb()), hosts: p.newHostTally(ing),
 	}
 	defer w.hosts.close()
 	defer func() { err = errors.Join(err, w.walk.sc.Close()) }()
+	if w.ahead, err = s.ahead(); err != nil {
+		return err
+	}
 	w.walk.next()
 	if err := s.each(w.node); err != nil {
 		return err
@@ -158,10 +166,33 @@ func (p *Phases) writeScores(
 	return nil
 }
 
-// node takes over the rank of a node; the walk stands at its first record.
+// ahead returns the ranks of the domains that have others among their hosts: their records come before their turn, too.
+func (s *scores) ahead() (map[int]float64, error) {
+	if len(s.around) == 0 {
+		return nil, nil
+	}
+	ranks := map[int]float64{}
+	for _, node := range s.around {
+		ranks[node] = 0
+	}
+	err := s.each(func(node int, rank float64) error {
+		if _, wanted := ranks[node]; wanted {
+			ranks[node] = rank
+		}
+		return nil
+	})
+	return ranks, err
+}
+
+// node takes over the rank of a node. The walk stands at its first record, or at those of domains whose turn is later.
 func (w *ranking) node(node int, rank float64) error {
 	if node%ctxCheckKeys == 0 && w.ctx.Err() != nil {
 		return w.ctx.Err()
+	}
+	for ; w.walk.ok && w.walk.number > node; w.walk.next() {
+		if err := w.page(w.ahead[w.walk.number] * w.unit); err != nil {
+			return err
+		}
 	}
 	name := w.walk.sc.Key
 	if w.o.Nodes != NodePages {
@@ -182,11 +213,10 @@ func (w *ranking) node(node int, rank float64) error {
 			return err
 		}
 	}
-	for w.walk.ok && w.walk.number == node {
+	for ; w.walk.ok && w.walk.number == node; w.walk.next() {
 		if err := w.page(rank * w.unit); err != nil {
 			return err
 		}
-		w.walk.next()
 	}
 	return nil
 }
