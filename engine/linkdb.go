@@ -49,7 +49,8 @@ func (l *Linkdb) Rank(ctx context.Context, o LinkRankOptions) (LinkRankReport, e
 // mergelinkdb): those of pages that this one has not fetched. They count where links are shown, counted and ranked,
 // and for the anchors of documents. Each directory is one ingestion; doing it again adds nothing.
 //
-// Errors: ErrBusy while a crawl or fetch is running; ErrLocked, ErrNoStore and others of the other directories.
+// Errors: ErrBusy while a crawl or fetch is running; ErrNoStore if one of the directories has none, or is this one,
+// before anything is added; ErrLocked and others of the other directories.
 func (l *Linkdb) Merge(ctx context.Context, o MergeLinksOptions) (MergeLinksReport, error) {
 	leave, err := l.g.enter()
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -44,6 +43,9 @@ func (r MergeLinksReport) String() string {
 // mergeLinkdb is Linkdb.Merge.
 func (w *work) mergeLinkdb(ctx context.Context, o MergeLinksOptions) (r MergeLinksReport, err error) {
 	start := w.now()
+	if err := w.o.checkOthers(o.Dirs, "links"); err != nil {
+		return r, fmt.Errorf("mergelinkdb: %w", err)
+	}
 	for _, dir := range o.Dirs {
 		if err := w.importLinks(ctx, dir, o.NoFilter, &r); err != nil {
 			return r, fmt.Errorf("mergelinkdb: %s: %w", dir, err)
@@ -62,9 +64,6 @@ func (w *work) mergeLinkdb(ctx context.Context, o MergeLinksOptions) (r MergeLin
 
 // importLinks adds the links of one directory.
 func (w *work) importLinks(ctx context.Context, dir string, all bool, r *MergeLinksReport) (err error) {
-	if filepath.Clean(dir) == filepath.Clean(w.o.Dir) {
-		return errors.New("it is the directory that its links would be added to")
-	}
 	other := Options{Dir: dir, FS: w.o.FS, Memory: memoryMin, ReadOnly: true, MustExist: true}.withDefaults()
 	store, err := other.openStore(w.warn)
 	if err != nil {

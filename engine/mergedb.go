@@ -37,7 +37,8 @@ func (r MergeDBReport) String() string {
 //
 // Each directory is one ingestion, and doing it again changes nothing.
 //
-// Errors: ErrBusy while a crawl, fetch or parse is running; ErrLocked, ErrNoStore and others of the other directories.
+// Errors: ErrBusy while a crawl, fetch or parse is running; ErrNoStore if one of the directories has none, or is
+// this one, before anything is added; ErrLocked and others of the other directories.
 func (u *Upkeep) MergeDB(ctx context.Context, o MergeDBOptions) (MergeDBReport, error) {
 	leave, err := u.g.enter()
 	if err != nil {
@@ -55,6 +56,9 @@ func (u *Upkeep) MergeDB(ctx context.Context, o MergeDBOptions) (MergeDBReport, 
 
 func (w *work) mergeDB(ctx context.Context, o MergeDBOptions) (r MergeDBReport, err error) {
 	start := w.now()
+	if err := w.o.checkOthers(o.Dirs, "records"); err != nil {
+		return r, fmt.Errorf("mergedb: %w", err)
+	}
 	for _, dir := range o.Dirs {
 		if err := w.importRecords(ctx, dir, o.NoFilter, &r); err != nil {
 			return r, fmt.Errorf("mergedb: %s: %w", dir, err)
@@ -69,11 +73,22 @@ func (w *work) mergeDB(ctx context.Context, o MergeDBOptions) (r MergeDBReport, 
 	return r, nil
 }
 
+// checkOthers returns an error if what some directories have cannot be added to that of o, before any of it is.
+func (o *Options) checkOthers(dirs []string, what string) error {
+	for _, dir := range dirs {
+		other := Options{Dir: dir, FS: o.FS}.withDefaults()
+		switch {
+		case filepath.Clean(dir) == filepath.Clean(o.Dir):
+			return fmt.Errorf("%s: %w to add: it is the directory that its %s would be added to", dir, ErrNoStore, what)
+		case !other.hasStore():
+			return fmt.Errorf("%w in %s: name the data directory of a crawl", ErrNoStore, dir)
+		}
+	}
+	return nil
+}
+
 // importRecords adds the records of one directory.
 func (w *work) importRecords(ctx context.Context, dir string, all bool, r *MergeDBReport) (err error) {
-	if filepath.Clean(dir) == filepath.Clean(w.o.Dir) {
-		return errors.New("it is the directory that its records would be added to")
-	}
 	other := Options{Dir: dir, FS: w.o.FS, Memory: memoryMin, ReadOnly: true, MustExist: true}.withDefaults()
 	store, err := other.openStore(w.warn)
 	if err != nil {

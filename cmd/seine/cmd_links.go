@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -125,6 +127,26 @@ func checkRank(o *engine.LinkRankOptions, from string) error {
 	return nil
 }
 
+// withOthers is withEngine of a command whose arguments are other data directories: one that is none is wrong use.
+func withOthers(cmd *cobra.Command, f *flags, dirs []string, fn func(e *engine.Engine) error) error {
+	for _, dir := range dirs {
+		info, err := os.Stat(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return &usageError{fmt.Errorf("%s: there is no directory %s", cmd.Name(), dir)}
+		case err == nil && !info.IsDir():
+			return &usageError{fmt.Errorf("%s: %s is a file: name the data directory of a crawl", cmd.Name(), dir)}
+		}
+	}
+	return withEngine(cmd, f, func(e *engine.Engine) error {
+		err := fn(e)
+		if errors.Is(err, engine.ErrNoStore) { // this one has its own
+			return &usageError{err}
+		}
+		return err
+	})
+}
+
 func mergelinkdbCommand(c *console) *cobra.Command {
 	var f flags
 	var o engine.MergeLinksOptions
@@ -137,7 +159,7 @@ func mergelinkdbCommand(c *console) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			o.Dirs = dirs
-			return withEngine(cmd, &f, func(e *engine.Engine) error {
+			return withOthers(cmd, &f, dirs, func(e *engine.Engine) error {
 				r, err := e.Linkdb().Merge(cmd.Context(), o)
 				return c.outcome(r, err, f.json)
 			})
@@ -162,7 +184,7 @@ func mergedbCommand(c *console) *cobra.Command {
 		Args: needs("a data directory"),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			o.Dirs = dirs
-			return withEngine(cmd, &f, func(e *engine.Engine) error {
+			return withOthers(cmd, &f, dirs, func(e *engine.Engine) error {
 				r, err := e.MergeDB(cmd.Context(), o)
 				return c.outcome(r, err, f.json)
 			})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // Exit statuses. exitMeanings says what they mean, here and in the README.
@@ -66,7 +67,7 @@ func exitStatus(err error, dir string) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &usage), errors.Is(err, engine.ErrNoContact), errors.Is(err, engine.ErrNoSeed):
+	case errors.As(err, &usage), errors.Is(err, engine.ErrNoContact), errors.Is(err, engine.ErrNoSeed), noURL(err):
 		return exitUsage
 	case errors.Is(err, engine.ErrNothingDue), errors.Is(err, errNoneDue):
 		return exitNothing
@@ -78,6 +79,13 @@ func exitStatus(err error, dir string) int {
 		return exitLocked
 	}
 	return exitFailure
+}
+
+// noURL reports whether the cause of an error is a text that is no URL, target or host: what a person typed. A damaged
+// store may have such texts, too.
+func noURL(err error) bool {
+	var wrong *urlkey.Error
+	return errors.As(err, &wrong) && !errors.Is(err, engine.ErrDamaged)
 }
 
 // diskFailed reports whether the disk or the store on it is the cause of an error.

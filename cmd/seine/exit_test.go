@@ -17,6 +17,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // TestExitStatus: what each error means for a script.
@@ -33,6 +34,8 @@ func TestExitStatus(t *testing.T) {
 		{&usageError{errors.New("--x")}, 2},
 		{engine.ErrNoContact, 2},
 		{engine.ErrNoSeed, 2},
+		{&urlkey.Error{URL: "x", Reason: "no scheme"}, 2},
+		{fmt.Errorf("%w: crawldb: %w", engine.ErrDamaged, &urlkey.Error{}), 74},
 		{engine.ErrNothingDue, 3},
 		{errNoneDue, 3},
 		{nothingFetched(engine.Cause{Text: "why"}), 4},

@@ -212,6 +212,47 @@ func TestUnknownSegment(t *testing.T) {
 	}
 }
 
+// TestWrongArguments: an argument that is no URL, target, host or data directory is wrong use, too, and one directory
+// that is wrong keeps all of them from being added.
+func TestWrongArguments(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, line := range []string{"inject --dir d https://a.example/", "inject --dir e https://e.example/"} {
+		if status, _, stderr := runLine(line, ""); status != exitOK {
+			t.Fatal(stderr)
+		}
+	}
+	if err := errors.Join(os.Mkdir("empty", 0o755), os.WriteFile("file", nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for line, says := range map[string]string{
+		"readdb --url word":       `URL "word": no scheme`,
+		"readdb --prefix ::":      "that is no name or address of a host",
+		"readlinks --url ftp://a": "only http and https are crawled",
+		"readseg --url word":      "no scheme",
+		"readhost --host ::":      "that is no name or address of a host",
+		"report url word":         "no scheme",
+		"report host ::":          "that is no name or address of a host",
+		"delete *":                `"*": write a host as example.org`,
+		"recrawl *":               `"*": write a host as example.org`,
+		"linkrank *":              `"*": write a host as example.org`,
+		"mergedb e none":          "mergedb: there is no directory none",
+		"mergelinkdb e none":      "mergelinkdb: there is no directory none",
+		"mergedb e file":          "file is a file: name the data directory of a crawl",
+		"mergedb e empty":         "no store in empty: name the data directory of a crawl",
+		"mergelinkdb e empty":     "no store in empty: name the data directory of a crawl",
+		"mergedb e d":             "it is the directory that its records would be added to",
+		"mergelinkdb e d":         "it is the directory that its links would be added to",
+	} {
+		status, out, stderr := runLine(line+" --dir d", "")
+		if status != exitUsage || !strings.Contains(stderr, says) || out != "" {
+			t.Errorf("%s: status %d, %s%s, want %q", line, status, out, stderr, says)
+		}
+	}
+	if _, out, _ := runLine("readdb --dump --dir d", ""); strings.Contains(out, "e.example") {
+		t.Errorf("wrong directories beside it, and e was added:\n%s", out)
+	}
+}
+
 // runLine runs a command line whose words are between spaces.
 func runLine(line, stdin string) (status int, stdout, stderr string) {
 	var out, err bytes.Buffer

@@ -18,6 +18,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/index"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // Headers by which a Client knows whom it talks to.
@@ -193,8 +194,11 @@ func (p *Problem) asError() error {
 			return &remoteError{p.Detail, k.err}
 		}
 	}
-	if p.Code == "query" {
+	switch p.Code {
+	case "query":
 		return &remoteError{p.Detail, &index.QueryError{Column: p.Column, Message: p.Detail}}
+	case "url":
+		return &remoteError{p.Detail, &urlkey.Error{Reason: p.Detail}}
 	}
 	return p
 }
