@@ -39,7 +39,7 @@ func (e *Engine) Inject(ctx context.Context, o InjectOptions) (InjectReport, err
 
 // Generate chooses the due URLs with the best scores and writes them as the fetchlist of a new open segment. Hosts with
 // nothing due cost nothing. URLs in the fetchlist of an unfinished segment are left out for a week (Nutch:
-// crawl.gen.delay).
+// crawl.gen.delay). What a wider scope or other filters permit by now is found before, unless it is a dry run.
 //
 // Errors: ErrNothingDue without a due URL, and ErrBusy while a crawl is running, which hands out the due URLs itself.
 func (e *Engine) Generate(ctx context.Context, o GenerateOptions) (GenerateReport, error) {
@@ -48,8 +48,10 @@ func (e *Engine) Generate(ctx context.Context, o GenerateOptions) (GenerateRepor
 		return GenerateReport{}, err
 	}
 	defer leave()
-	if _, _, err := e.w.readmit(ctx); err != nil {
-		return GenerateReport{}, err
+	if !o.DryRun {
+		if _, _, err := e.w.readmit(ctx); err != nil {
+			return GenerateReport{}, err
+		}
 	}
 	return e.w.generate(ctx, o)
 }

@@ -29,7 +29,8 @@ func generateCommand(c *console) *cobra.Command {
 		Short: "choose due URLs for new segments (exit status 3 when nothing is due)",
 		Long: "Chooses the due URLs with the best scores; of equal scores, the first URL of each host comes before\n" +
 			"the second of any. With --segments, what the bounds of one fetchlist keep out goes to the next one.\n" +
-			"--dry-run counts what would be chosen, and what holds the others back, and writes nothing. Of hosts\n" +
+			"--dry-run counts what would be chosen, and what holds the others back, and writes nothing: links that\n" +
+			"a wider scope or another filter permits by now are found without it, before it chooses. Of hosts\n" +
 			"whose URLs need not be read, because their budget is used up or none may be crawled, and of URLs\n" +
 			"deeper than the crawl goes, it counts the hosts. Of a host with many more than can be chosen, the best\n" +
 			"are counted.",
@@ -60,7 +61,7 @@ func generateCommand(c *console) *cobra.Command {
 					return &usageError{fmt.Errorf("--longest-interval %q: want a duration such as 24h", interval)}
 				}
 			}
-			return withEngine(cmd, &f, func(e *engine.Engine) error {
+			return withEngine(cmd, f.trying(o.DryRun), func(e *engine.Engine) error {
 				r, err := e.Generate(cmd.Context(), o)
 				if err != nil {
 					return err

@@ -30,7 +30,7 @@ func linkrankCommand(c *console) *cobra.Command {
 	var o engine.LinkRankOptions
 	var from string
 	run := func(cmd *cobra.Command) error {
-		return withEngine(cmd, &f, func(e *engine.Engine) error {
+		return withEngine(cmd, f.trying(o.DryRun), func(e *engine.Engine) error {
 			if !o.DryRun {
 				if err := f.madeByDepth(e); err != nil {
 					return err

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +37,8 @@ func serveCommand(c *console) *cobra.Command {
 			"open. Who knows its token, which is in the file token of the data directory, may also change things.\n" +
 			"The index is merged meanwhile, where that makes searches faster: it is faster some time after a crawl.\n" +
 			"While another process has the directory open, such as a crawl, it serves what that process has, and\n" +
-			"opens the directory itself when that one has ended.\n" +
+			"opens the directory itself when that one has ended. A directory that takes no writes, such as a copy,\n" +
+			"is served for reading only.\n" +
 			"Settings are those that the directory was made with, unless a flag, a variable or a file says otherwise.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,19 +58,8 @@ func serveCommand(c *console) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				o.ReadOnly = false
 				collectRarely()
-				return f.withOptions(cmd, o, func(e *engine.Engine) error {
-					defer c.mergeIndex(cmd.Context(), e)()
-					err := at.show(func(token string) http.Handler {
-						return web.New(e, web.Options{Token: token, Hosts: names, Logs: f.logs()})
-					})
-					if err == nil {
-						<-cmd.Context().Done()
-						err = at.close()
-					}
-					return err
-				})
+				return f.serveOwn(cmd, at, o)
 			})
 		},
 	}
@@ -79,6 +70,36 @@ func serveCommand(c *console) *cobra.Command {
 	cmd.Flags().StringSliceVar(&names, "host-name", nil,
 		"`names` by which browsers may call this server, besides localhost and addresses")
 	return cmd
+}
+
+// serveOwn opens the engine and serves it at a, until the command is interrupted: for reading only where the directory
+// takes no writes.
+func (f *flags) serveOwn(cmd *cobra.Command, a *front, o engine.Options) error {
+	opened := false
+	open := func() error {
+		return f.withOptions(cmd, o, func(e *engine.Engine) error {
+			opened = true
+			if a.reads = o.ReadOnly; !a.reads {
+				defer a.c.mergeIndex(cmd.Context(), e)()
+			}
+			err := a.show(func(token string) http.Handler {
+				return web.New(e, web.Options{Token: token, Hosts: a.names, Logs: f.logs()})
+			})
+			if err == nil {
+				<-cmd.Context().Done()
+				err = a.close()
+			}
+			return err
+		})
+	}
+	o.ReadOnly = false
+	err := open()
+	if opened || !errors.Is(err, syscall.EROFS) && !notPermitted(err, o.Dir) {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "seine: %s takes no writes: it is served for reading only\n", o.Dir)
+	o.ReadOnly, f.exists = true, true
+	return open()
 }
 
 // mergeIndex merges the index beside what is served, which makes searches faster. end ends that and waits for it.
@@ -101,17 +122,21 @@ func (c *console) serve(e *engine.Engine, dir, addr string, o web.Options) (end 
 	if addr == "" {
 		return func() error { return nil }, nil
 	}
-	return c.serveHandler(dir, addr, func(token string) http.Handler {
+	return c.serveHandler(dir, addr, false, func(token string) http.Handler {
 		o.Token = token
 		return web.New(e, o)
 	})
 }
 
-// serveHandler serves what make makes with the token of the data directory.
+// serveHandler serves what make makes with the token of the data directory. One that is only read need not have any.
 func (c *console) serveHandler(
-	dir, addr string, make func(token string) http.Handler,
+	dir, addr string, reads bool, make func(token string) http.Handler,
 ) (end func() error, err error) {
 	token, err := web.Token(dir)
+	query := "?token=" + token
+	if err != nil && reads {
+		token, query, err = "", "", nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +145,7 @@ func (c *console) serveHandler(
 		return nil, err
 	}
 	s := web.Start(l, make(token))
-	fmt.Fprintf(c.err, "seine: open http://%s/?token=%s\n", openable(l.Addr()), token)
+	fmt.Fprintf(c.err, "seine: open http://%s/%s\n", openable(l.Addr()), query)
 	return s.Close, nil
 }
 

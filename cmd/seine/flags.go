@@ -17,6 +17,7 @@ type flags struct {
 	json   bool
 	quiet  bool
 	exists bool // the command only reads: the store must exist
+	dryRun bool // it would write without --dry-run
 
 	uses     uses               // the command
 	except   []string           // settings of uses that have no effect on it
@@ -30,6 +31,13 @@ type flags struct {
 // reading marks a command that only reads.
 func (f *flags) reading() *flags {
 	f.exists = true
+	return f
+}
+
+// trying marks a command that only reads in this run: a dry run. What it says of settings that differ is what a run
+// that writes would say.
+func (f *flags) trying(dryRun bool) *flags {
+	f.exists, f.dryRun = f.exists || dryRun, dryRun
 	return f
 }
 

@@ -25,6 +25,7 @@ type front struct {
 	c         *console
 	dir, addr string
 	names     []string // Options.Hosts
+	reads     bool     // the directory is only read: there need not be a token
 
 	token  string
 	behind atomic.Pointer[http.Handler] // of this turn
@@ -48,7 +49,7 @@ func (a *front) show(make func(token string) http.Handler) (err error) {
 		turn(a.token)
 		return nil
 	}
-	a.end, err = a.c.serveHandler(a.dir, a.addr, turn)
+	a.end, err = a.c.serveHandler(a.dir, a.addr, a.reads, turn)
 	return err
 }
 

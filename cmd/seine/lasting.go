@@ -20,7 +20,7 @@ import (
 // What the directory's own file says becomes what the directory is made with. A flag, a variable or another file holds
 // for one run, and so does a default.
 func (f *flags) remember(cmd *cobra.Command, e *engine.Engine) error {
-	if f.exists {
+	if f.exists && !f.dryRun {
 		return nil // the command only reads
 	}
 	keep := map[string]string{}
@@ -65,7 +65,7 @@ func (f *flags) remember(cmd *cobra.Command, e *engine.Engine) error {
 			}
 		}
 	}
-	if len(keep) == 0 {
+	if len(keep) == 0 || f.dryRun {
 		return nil
 	}
 	return e.Remember(keep)

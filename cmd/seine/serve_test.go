@@ -67,12 +67,14 @@ func serves(t *testing.T, dir string) (address string, end func()) {
 		ended <- run([]string{"serve", "--dir", dir, "--addr", "127.0.0.1:0"}, nil, io.Discard, says)
 		says.Close()
 	}()
-	lines := bufio.NewScanner(said)
-	if !lines.Scan() {
-		t.Fatal("the server says nothing")
+	for lines := bufio.NewScanner(said); address == ""; {
+		if !lines.Scan() {
+			t.Fatal("the server says no address")
+		}
+		address = regexp.MustCompile(`http://[^/]+`).FindString(lines.Text())
 	}
 	go io.Copy(io.Discard, said)
-	return regexp.MustCompile(`http://[^/]+`).FindString(lines.Text()), func() {
+	return address, func() {
 		t.Helper()
 		if err := syscall.Kill(syscall.Getpid(), syscall.SIGTERM); err != nil {
 			t.Fatal(err)
