@@ -38,7 +38,7 @@ func (h *Handler) refuse(r *http.Request) *Problem {
 		return problem(http.StatusMisdirectedRequest, "host",
 			"this server is not known by the name in the Host header: use its address, or name it with --host-name")
 	}
-	if readsOnly(r.Method) {
+	if readsOnly(r.Method) || !h.changes(r) {
 		return nil
 	}
 	if err := h.cross.Check(r); err != nil {
@@ -49,6 +49,23 @@ func (h *Handler) refuse(r *http.Request) *Problem {
 		return needsToken()
 	}
 	return nil
+}
+
+// changes reports whether a request may change something: unless it is known that nothing takes its method, and the
+// answer says so.
+func (h *Handler) changes(r *http.Request) bool {
+	if h.e == nil {
+		return true // the other process may be a later version
+	}
+	_, pattern := h.mux.Handler(r)
+	path, ours := strings.CutPrefix(pattern, h.o.Prefix)
+	switch list := h.operations[path]; {
+	case !ours:
+		return true
+	case list != nil:
+		return slices.ContainsFunc(list, func(o *route) bool { return o.method == r.Method })
+	}
+	return path != "/" && path != apiPath+"/"
 }
 
 func needsToken() *Problem {

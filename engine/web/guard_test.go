@@ -148,6 +148,20 @@ func TestNotServed(t *testing.T) {
 			t.Errorf("%s %s: status %d, %s", c.method, c.target, answer.StatusCode, text)
 		}
 	}
+	for target, status := range map[string]map[string]int{ // without a token: what nobody takes needs none
+		apiPath + "/seeds":   {"PUT": 405, "DELETE": 405, "POST": 401},
+		apiPath + "/records": {"PUT": 405, "POST": 405},
+		apiPath + "/nothing": {"PUT": 404, "POST": 404},
+		"/urls":              {"PUT": 405, "POST": 405},
+		"/act/stop":          {"PUT": 405, "POST": 401},
+		"/act/nothing":       {"POST": 401},
+	} {
+		for method, want := range status {
+			if answer := answered(h, request(method, "/p"+target, "", nil)); answer.StatusCode != want {
+				t.Errorf("%s %s without a token: status %d, want %d", method, target, answer.StatusCode, want)
+			}
+		}
+	}
 	if answer := answered(h, request("HEAD", "/p"+apiPath+"/index", "", nil)); answer.StatusCode != 200 {
 		t.Error("HEAD:", answer.Status)
 	}

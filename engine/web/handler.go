@@ -43,6 +43,9 @@ type Handler struct {
 	passed  func() *Handler
 	checked bool // this is such a handler: the proxy has looked at Host, origin and token
 
+	// operations are those of the API by the pattern of their path, below the prefix.
+	operations map[string][]*route
+
 	cross   *http.CrossOriginProtection
 	workers chan struct{} // a slot for each request that is worked on
 	streams chan struct{} // a slot for each of those that may last

@@ -56,13 +56,13 @@ func (c *call) given(name string) (ok bool) { _, ok = c.values[name]; return ok 
 
 // routeAPI adds the routes of /api/v1.
 func (h *Handler) routeAPI() {
-	byPath := map[string][]*route{}
+	h.operations = map[string][]*route{}
 	for i := range routes {
 		r := &routes[i]
-		byPath[r.path] = append(byPath[r.path], r)
+		h.operations[apiPath+r.path] = append(h.operations[apiPath+r.path], r)
 	}
-	for path, list := range byPath {
-		h.mux.HandleFunc(h.o.Prefix+apiPath+path, func(w http.ResponseWriter, r *http.Request) { h.serve(w, r, list) })
+	for path, list := range h.operations {
+		h.mux.HandleFunc(h.o.Prefix+path, func(w http.ResponseWriter, r *http.Request) { h.serve(w, r, list) })
 	}
 	h.handle(http.MethodGet, apiPath+"/openapi.json", h.describe)
 	h.mux.HandleFunc(h.o.Prefix+apiPath+"/", func(w http.ResponseWriter, r *http.Request) {
