@@ -140,11 +140,12 @@ var readRoutes = []route{
 		result: engine.HostView{}, status: []int{http.StatusNotFound}, do: (*Handler).host,
 	},
 	{
-		method: http.MethodGet, path: "/hosts", name: "hosts", about: "Hosts, in the order of keys",
+		method: http.MethodGet, path: "/hosts", name: "hosts",
+		about: "Hosts, in the order of keys, or those with the most of something",
 		params: append([]param{
 			{name: "top", kind: aCount, most: pageMax, about: "only this number of hosts, those with the most of by; " +
-				"0: all"},
-			{name: "by", kind: aWord, words: hostOrderNames(), about: "what top counts; none: urls"},
+				"0: all, or with by a thousand"},
+			{name: "by", kind: aWord, words: hostOrderNames(), about: "what there is most of; of top without it: urls"},
 		}, listParams...),
 		result: engine.HostView{}, list: true, lasts: true, do: (*Handler).hosts,
 	},

@@ -3,9 +3,12 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -93,6 +96,71 @@ func TestHead(t *testing.T) {
 		got, n := answer.Header.Get("Content-Type"), strings.Count(string(body), "\n")
 		if answer.StatusCode != 200 || got != kind || n > 1 || n > 0 && path != "/records" {
 			t.Errorf("%s: %s, %s, %d lines", path, answer.Status, got, n)
+		}
+	}
+}
+
+// TestHostsBy: an order of hosts counts without a number of them, too.
+func TestHostsBy(t *testing.T) {
+	s := newSite(t)
+	seeds := engine.InjectOptions{URLs: []string{
+		"http://a.example/", "http://b.example/1", "http://b.example/2", "http://c.example/1", "http://c.example/2",
+		"http://c.example/3", "http://c.example/4", "http://c.example/5", "http://c.example/6", "http://c.example/7",
+	}}
+	if _, err := s.e.Inject(context.Background(), seeds); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{
+		"?by=unfetched&limit=2": "c.example b.example", "?by=bytes&limit=1": s.host, "?limit=2": s.host + " a.example",
+		"?by=unfetched&top=1": "c.example", "?top=1": "c.example",
+	} {
+		_, _, text := s.ask("GET", "/hosts"+query, "")
+		var page Page[engine.HostView]
+		if err := json.Unmarshal([]byte(text), &page); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, h := range page.Items {
+			names = append(names, h.Host)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("/hosts%s: %s, want %s", query, got, want)
+		}
+	}
+}
+
+// TestLastPage: who follows next comes to an end without an error, also in a list that has no key to go on from and is
+// longer than its pages reach: the last page says so.
+func TestLastPage(t *testing.T) {
+	for _, size := range []int{0, deepMax, deepMax + pageMax, deepMax + pageMax + 1, 2 * deepMax} {
+		l := list[int]{from: func(string) iter.Seq2[int, error] {
+			return func(yield func(int, error) bool) {
+				for i := range size {
+					if !yield(i, nil) {
+						return
+					}
+				}
+			}
+		}}
+		seen := 0
+		for page := (Page[int]{}); ; {
+			w := httptest.NewRecorder()
+			c := &call{w: w, r: httptest.NewRequest("GET", "/", nil), values: map[string]any{"limit": pageMax}}
+			if page.Next != "" {
+				c.values["cursor"] = page.Next
+			}
+			if p := l.answer(&Handler{}, c); p != nil {
+				t.Fatalf("of %d entries, after %d: %v", size, seen, p)
+			}
+			page = Page[int]{}
+			must(t, json.Unmarshal(w.Body.Bytes(), &page))
+			if seen += len(page.Items); page.Next != "" {
+				continue
+			}
+			if want := min(size, deepMax+pageMax); seen != want || page.More != (size > want) {
+				t.Errorf("of %d entries %d are in pages, more: %v", size, seen, page.More)
+			}
+			break
 		}
 	}
 }

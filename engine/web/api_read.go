@@ -62,12 +62,16 @@ func (h *Handler) host(c *call) (any, error) {
 }
 
 func (h *Handler) hosts(c *call) (any, error) {
+	top := c.count("top")
+	if top == 0 && c.given("by") {
+		top = pageMax
+	}
 	l := list[engine.HostView]{from: func(after string) iter.Seq2[engine.HostView, error] {
 		return h.e.Inspect().Hosts(c.ctx, engine.HostFilter{
-			Top: c.count("top"), By: engine.HostOrder(c.text("by")), After: after,
+			Top: top, By: engine.HostOrder(c.text("by")), After: after,
 		})
 	}}
-	if c.count("top") == 0 {
+	if top == 0 {
 		l.at = func(v engine.HostView) string { return v.Host }
 	}
 	return l, nil

@@ -113,8 +113,10 @@ func (c *Client) Stats(ctx context.Context, perHost bool) (s engine.CrawldbStats
 func (c *Client) Hosts(ctx context.Context, f engine.HostFilter) iter.Seq2[engine.HostView, error] {
 	if f.Host == "" {
 		q := url.Values{}
-		setNumber(q, "top", strconv.Itoa(f.Top))
-		setText(q, "by", string(f.By))
+		if f.Top > 0 {
+			q.Set("top", strconv.Itoa(f.Top))
+			setText(q, "by", string(f.By))
+		}
 		return streamOf[engine.HostView](ctx, c, "/hosts", q)
 	}
 	return func(yield func(engine.HostView, error) bool) {

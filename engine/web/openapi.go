@@ -112,6 +112,8 @@ func (s *schemas) responses(r *route) object {
 			"type": "object", "required": []string{"items"}, "properties": object{
 				"items": object{"type": "array", "items": item},
 				"next":  object{"type": "string", "description": "cursor of the next page; none: this is the last"},
+				"more": object{"type": "boolean", "description": "true: there are entries behind the last page, " +
+					"which pages of this list do not reach; a stream has all"},
 			},
 		}}
 		content[ndjson] = object{"schema": object{"anyOf": []any{item, object{

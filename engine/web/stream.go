@@ -26,6 +26,9 @@ type Page[T any] struct {
 	Items []T `json:"items"`
 	// Next is the parameter cursor of the next page; "": this is the last one.
 	Next string `json:"next,omitempty"`
+	// More says that there are entries behind this last page: where a list has no key to go on from, pages reach some
+	// ten thousand. A stream has all.
+	More bool `json:"more,omitempty"`
 }
 
 // list is the result of an operation that lists: a page of it as JSON, or all of it as a stream, one entry a line, for
@@ -116,6 +119,8 @@ func (l list[T]) page(c *call, entries iter.Seq2[T, error], skip int) *Problem {
 			next := strconv.Itoa(skip + limit)
 			if l.at != nil {
 				next = l.at(out.Items[limit-1])
+			} else if out.More = skip+limit > deepMax; out.More {
+				break
 			}
 			out.Next = base64.RawURLEncoding.EncodeToString([]byte(next))
 			break
