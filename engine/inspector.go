@@ -184,6 +184,21 @@ func (i *Inspector) Hosts(ctx context.Context, f HostFilter) iter.Seq2[HostView,
 	}, viewHost)
 }
 
+// Ports returns the names of the first hosts that hostdb has with the name of a host and a port: localhost:8000 for
+// localhost. It is empty where that has a port itself.
+func (i *Inspector) Ports(host string) ([]string, error) {
+	leave, err := i.g.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	key, err := urlkey.ParseHost(host)
+	if err != nil {
+		return nil, err
+	}
+	return i.in.Ports(key), nil
+}
+
 // Inlinks streams up to limit links to a URL, as the newest versions of the linking pages have them; limit 0 or less
 // means all.
 func (i *Inspector) Inlinks(ctx context.Context, url string, limit int) iter.Seq2[InlinkView, error] {

@@ -3,13 +3,16 @@
 package web
 
 import (
+	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/index"
 )
 
 // TestSorted: heads of columns lead to the table in their order, and say which order it has.
@@ -51,6 +54,54 @@ func TestSorted(t *testing.T) {
 	}
 	if names := hostOrderNames(); len(names) != len(hostColumns) || !slices.Contains(names, string(engine.HostTook)) {
 		t.Errorf("orders %v, and %d columns", names, len(hostColumns))
+	}
+}
+
+// TestURLsOfPort: the URLs of a host that is known with a port only are found by its name.
+func TestURLsOfPort(t *testing.T) {
+	s := newSite(t)
+	h := New(s.e, Options{})
+	status, head, _ := opens(t, h, "/urls?prefix=127.0.0.1&status=db_gone")
+	want := "/urls?prefix=" + url.QueryEscape(s.host) + "&status=db_gone"
+	if to := head.Get("Location"); status != http.StatusSeeOther || to != want {
+		t.Errorf("status %d, to %q, want %q", status, to, want)
+	}
+	other := engine.InjectOptions{URLs: []string{"http://127.0.0.1:1/"}}
+	if _, err := s.e.Inject(context.Background(), other); err != nil {
+		t.Fatal(err)
+	}
+	status, _, body := opens(t, h, "/urls?prefix=127.0.0.1")
+	for _, port := range []string{":1", strings.TrimPrefix(s.host, "127.0.0.1")} {
+		way := `<a href="/urls?prefix=` + url.QueryEscape("127.0.0.1"+port) + `"><bdi>127.0.0.1` + port
+		if status != http.StatusOK || !strings.Contains(body, way) {
+			t.Errorf("status %d, without %s", status, way)
+		}
+	}
+	if status, _, _ := opens(t, h, "/urls?prefix=not.known"); status != http.StatusOK {
+		t.Errorf("a host that is not known at all: status %d", status)
+	}
+}
+
+// TestMoreValues: the number of values of a facet that are not shown leads to more of them, which are shown then.
+func TestMoreValues(t *testing.T) {
+	one := []index.FacetValue{{Value: "a.example", Count: 2}}
+	many := []index.Facet{{Name: index.FacetHost, Values: one, Distinct: 20}}
+	for query, want := range map[string]struct {
+		shown int
+		says  string
+	}{
+		"q=net":          {facetsShown, `<li class="quiet"><a href="/?q=net&amp;values=1">19 others</a></li>`},
+		"":               {facetsShown, `<li class="quiet"><a href="/?values=1">19 others</a></li>`},
+		"q=net&values=1": {facetsMost, `<li class="quiet">19 others</li>`},
+	} {
+		values, _ := url.ParseQuery(query)
+		state, _ := readState(values)
+		v := &searchView{State: state, Documents: 30, Facets: facetsOf(&page{}, state, many)}
+		var b strings.Builder
+		must(t, templates["search"].ExecuteTemplate(&b, "layout", &page{Room: "search", Body: v}))
+		if state.facetValues() != want.shown || !strings.Contains(b.String(), want.says) {
+			t.Errorf("%s: %d values, without %s", query, state.facetValues(), want.says)
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ type searchState struct {
 	Order   index.Order
 	All     bool // also near-duplicates, and any number of pages of a host
 	Explain bool
+	Values  bool // more values of each facet
 }
 
 // readState reads the parameters of a search page. What makes no sense counts as absent. The parameters lang, type,
@@ -42,12 +43,13 @@ func readState(values url.Values) (s searchState, moved bool) {
 	s.Order, _ = index.ParseOrder(values.Get("sort"))
 	s.All = values.Get("all") == "1"
 	s.Explain = values.Get("explain") == "1"
+	s.Values = values.Get("values") == "1"
 	return s, moved
 }
 
 // parameters are the state as names and values for page.Path.
 func (s searchState) parameters() []any {
-	list := []any{"q", s.Query, "all", s.All, "explain", s.Explain}
+	list := []any{"q", s.Query, "all", s.All, "explain", s.Explain, "values", s.Values}
 	if s.Page > 1 {
 		list = append(list, "page", s.Page)
 	}

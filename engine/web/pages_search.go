@@ -20,7 +20,8 @@ const (
 	hitsShown     = 10
 	hitsPerHost   = 2 // until somebody wants all
 	manyHosts     = 8 // with matches: below it, hits of a host do not crowd others out
-	facetsShown   = 8 // values of each
+	facetsShown   = 8 // values of each, until somebody wants more
+	facetsMost    = 200
 	titleShown    = 140
 	proposeTime   = 50 * time.Millisecond
 	browseTime    = 500 * time.Millisecond
@@ -71,6 +72,7 @@ type facetView struct {
 	Values []facetValue
 	Items  template.HTML // of Values
 	Others int           // values that are not shown
+	More   string        // address of the search with more of them; "": there are no more to show
 }
 
 type facetValue struct {
@@ -139,7 +141,7 @@ func (h *Handler) found(ctx context.Context, p *page, state searchState) (*searc
 	o := engine.SearchOptions{
 		Limit: hitsShown + 1, Offset: (state.Page - 1) * hitsShown, Order: state.Order, Explain: state.Explain,
 		Facets:      []string{index.FacetLanguage, index.FacetType, index.FacetYear, index.FacetHost},
-		FacetValues: facetsShown, Collapse: !state.All,
+		FacetValues: state.facetValues(), Collapse: !state.All,
 	}
 	if !state.All && !hasFilter(state.Query, "host", "site") {
 		o.PerHost = hitsPerHost
@@ -285,6 +287,10 @@ func facetsOf(p *page, state searchState, list []index.Facet) []facetView {
 			continue
 		}
 		v := facetView{Name: names[f.Name], Others: f.Distinct - len(f.Values)}
+		if wide := state; v.Others > 0 && !wide.Values {
+			wide.Values = true
+			v.More = p.Path("/", wide.parameters()...)
+		}
 		for _, value := range f.Values {
 			word := facetFilters[f.Name] + value.Value
 			x := facetValue{Text: clean(value.Value, hostShown), Exact: clean(word, titleShown)}
@@ -313,6 +319,14 @@ func facetsOf(p *page, state searchState, list []index.Facet) []facetView {
 	return views
 }
 
+// facetValues is how many values of each facet are shown.
+func (s searchState) facetValues() int {
+	if s.Values {
+		return facetsMost
+	}
+	return facetsShown
+}
+
 // shortType is a media type as people call it.
 func shortType(t string) string {
 	switch t {
@@ -338,8 +352,8 @@ func (h *Handler) browse(ctx context.Context, p *page, v *searchView) error {
 		return nil
 	}
 	r, err := h.e.Search(ctx, "size:>=0", engine.SearchOptions{
-		Limit: 1, Facets: []string{index.FacetHost, index.FacetLanguage, index.FacetType}, FacetValues: facetsShown,
-		Deadline: browseTime,
+		Limit: 1, Facets: []string{index.FacetHost, index.FacetLanguage, index.FacetType},
+		FacetValues: v.State.facetValues(), Deadline: browseTime,
 	})
 	if err != nil {
 		return err

@@ -110,8 +110,9 @@ type urlsView struct {
 	Statuses []storage.Status
 	Rows     []recordRow
 	Orders   []choice
-	Late     bool   // the list ended early: it took too long
-	First    string // address of the first page; "": this is it
+	Ports    []choice // hosts with this name and a port, where crawldb does not have it without
+	Late     bool     // the list ended early: it took too long
+	First    string   // address of the first page; "": this is it
 	Previous string
 	Next     string
 }
@@ -122,7 +123,8 @@ type recordRow struct {
 }
 
 // urlsPage lists records of crawldb: GET /urls?prefix=…&status=…&after=…&back=…, in the order of keys, or of all those
-// with the highest scores: GET /urls?by=score. A prefix that is a URL leads to the URL's page.
+// with the highest scores: GET /urls?by=score. A prefix that is a URL leads to the URL's page, a host that is known
+// with a port only to that.
 func (h *Handler) urlsPage(w http.ResponseWriter, r *http.Request) {
 	p := &page{Room: "urls", Title: "URLs", base: h.o.Prefix}
 	v := &urlsView{Prefix: clean(r.URL.Query().Get("prefix"), queryMax)}
@@ -160,6 +162,11 @@ func (h *Handler) urlsPage(w http.ResponseWriter, r *http.Request) {
 		if v.Late = errors.Is(err, context.DeadlineExceeded); v.Late {
 			break
 		}
+		if errors.Is(err, engine.ErrNotFound) {
+			if v.Ports = h.withPorts(p, v.Prefix, status); v.Ports != nil {
+				break
+			}
+		}
 		if err != nil {
 			h.failed(w, r, p.Room, err)
 			return
@@ -170,6 +177,10 @@ func (h *Handler) urlsPage(w http.ResponseWriter, r *http.Request) {
 		}
 		v.Rows = append(v.Rows, recordRow{record, shownURL(record.URL)})
 	}
+	if len(v.Ports) == 1 {
+		http.Redirect(w, r, v.Ports[0].Address, http.StatusSeeOther)
+		return
+	}
 	if previous, known := trail.previous(); known {
 		v.Previous = at(previous...)
 	}
@@ -178,6 +189,18 @@ func (h *Handler) urlsPage(w http.ResponseWriter, r *http.Request) {
 	}
 	p.Body = v
 	h.show(w, http.StatusOK, "urls", p)
+}
+
+// withPorts are the ways to the URLs of hosts of a name that have a port.
+func (h *Handler) withPorts(p *page, name, status string) (list []choice) {
+	hosts, err := h.e.Inspect().Ports(name)
+	if err != nil {
+		return nil
+	}
+	for _, host := range hosts {
+		list = append(list, choice{Text: shownHost(host), Address: p.Path("/urls", "prefix", host, "status", status)})
+	}
+	return list
 }
 
 // bestRecords are the records with the highest scores, as many as a page shows.

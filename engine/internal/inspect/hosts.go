@@ -65,9 +65,12 @@ func (in *Inspect) learned(h *Host) (err error) {
 	return nil
 }
 
-// WithPort returns the first hosts in hostdb of the same name as a host without a port: "localhost:8000,
-// localhost:8080"; "" if there are none.
-func (in *Inspect) WithPort(key urlkey.HostKey) string {
+// WithPort names the first hosts in hostdb of the same name as a host without a port: "localhost:8000, localhost:8080";
+// "" if there are none.
+func (in *Inspect) WithPort(key urlkey.HostKey) string { return strings.Join(in.Ports(key), ", ") }
+
+// Ports returns the names of these hosts.
+func (in *Inspect) Ports(key urlkey.HostKey) []string {
 	name := strings.TrimSuffix(string(key), ")")
 	sc := in.env.Store.Scan(storage.HostCountsRange(), []byte(name+":"), []byte(name+";"))
 	defer sc.Close()
@@ -75,7 +78,7 @@ func (in *Inspect) WithPort(key urlkey.HostKey) string {
 	for len(names) < withPortShown && sc.Next() {
 		names = append(names, urlkey.HostKey(sc.Key()).String())
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // Hosts streams the hosts behind one ("": all) in key order. Their authorities are read as they are reached. What the
