@@ -4,6 +4,8 @@ package engine
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,6 +130,7 @@ func (s URLStory) String() string {
 	}
 	if s.Record != nil {
 		fmt.Fprintf(&b, "  found      %s\n", s.found())
+		s.Record.tell(&b)
 	}
 	indexed := "yes"
 	if !s.Indexed {
@@ -140,8 +143,12 @@ func (s URLStory) String() string {
 	if n := s.Near; n != nil && len(n.Pages) > 1 {
 		fmt.Fprintf(&b, "  near group %s: %s, the best is %s\n", n.Group, count(len(n.Pages), "page"), n.Best)
 	}
-	if !s.NextDue.IsZero() {
-		fmt.Fprintf(&b, "  next due   %s\n", timeText(s.NextDue))
+	if r := s.Record; r != nil && !s.NextDue.IsZero() {
+		fmt.Fprintf(&b, "  next due   %s, every %s", timeText(s.NextDue), r.Interval)
+		if r.Retries > 0 {
+			fmt.Fprintf(&b, ", %s in a row", count(int(r.Retries), "failure"))
+		}
+		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "fetches: %d\n", len(s.Fetches))
 	for _, f := range s.Fetches {
@@ -156,6 +163,26 @@ func (s URLStory) String() string {
 		fmt.Fprintf(&b, "  %s\t%s\n", l.URL, strings.Map(onePrintable, l.Anchor))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// tell writes what a record says of the last fetch and of the content, line by line.
+func (r *RecordView) tell(b *strings.Builder) {
+	line := func(name, text string) {
+		fmt.Fprintf(b, "  %-10s %s\n", name, strings.Map(onePrintable, text))
+	}
+	if !r.LastFetch.IsZero() {
+		line("last fetch", fmt.Sprintf("%s: %s", timeText(r.LastFetch), r.answer()))
+	}
+	if !r.ModifiedTime.IsZero() {
+		line("changed", timeText(r.ModifiedTime))
+	}
+	line("score", scoreText(r.Score))
+	if r.Signature != "" {
+		line("signature", r.Signature)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Meta)) {
+		line("meta", name+"="+r.Meta[name])
+	}
 }
 
 // found says how the URL was found.

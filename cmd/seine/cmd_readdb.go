@@ -54,7 +54,7 @@ func readdbCommand(c *console) *cobra.Command {
 	cmd.Flags().BoolVar(&f.stats, "stats", false, "statistics over all records")
 	cmd.Flags().BoolVar(&f.perHost, "sort", false, "with --stats: counts by status for each host")
 	cmd.Flags().BoolVar(&f.dump, "dump", false, "print every record")
-	cmd.Flags().StringVar(&f.url, "url", "", "print the record of one `URL`")
+	cmd.Flags().StringVar(&f.url, "url", "", "print the record of one `URL`; \"seine report url\" tells its story")
 	cmd.Flags().StringVar(&f.prefix, "prefix", "",
 		"print the records whose key has this `prefix`, or of one host (docs.python.org)")
 	cmd.Flags().StringVar(&f.status, "status", "",
