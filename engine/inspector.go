@@ -200,7 +200,7 @@ func (i *Inspector) Ports(host string) ([]string, error) {
 }
 
 // Inlinks streams up to limit links to a URL, as the newest versions of the linking pages have them; limit 0 or less
-// means all.
+// means all. A page that is gone or redirects by now has those of its last content, as in Nutch.
 func (i *Inspector) Inlinks(ctx context.Context, url string, limit int) iter.Seq2[InlinkView, error] {
 	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.Link, error], error) {
 		u, err := i.parse(url)

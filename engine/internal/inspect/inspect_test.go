@@ -229,7 +229,8 @@ func TestDomains(t *testing.T) {
 	}
 }
 
-// TestInlinks: only the newest version of a linking page counts, and a truncated one does not replace a complete one.
+// TestInlinks: only the newest version of a linking page counts, and a truncated one does not replace a complete one,
+// nor does a redirect or that the page is gone.
 func TestInlinks(t *testing.T) {
 	w := newWorld(t, anywhere())
 	const target = "http://t.example/"
@@ -244,7 +245,12 @@ func TestInlinks(t *testing.T) {
 	w.record(old, storage.Record{Segment: 1, Status: storage.StatusUnfetched})
 	w.record(fresh, storage.Record{Segment: 2})
 	w.record(cut, storage.Record{Segment: 1}) // segment 3 has a truncated version
-	for limit, want := range map[int]string{0: "old whole is", 1: "old", 3: "old whole is", 9: "old whole is"} {
+	moved, gone := "http://d.example/", "http://e.example/"
+	w.inlinks(target, 4, link(moved, "before"), link(gone, "it was gone"))
+	w.record(moved, storage.Record{Segment: 4, Status: storage.StatusRedirPerm})
+	w.record(gone, storage.Record{Segment: 4, Status: storage.StatusGone})
+	all := "old whole is before it was gone"
+	for limit, want := range map[int]string{0: all, 1: "old", 3: "old whole is", 9: all} {
 		var got []string
 		for l, err := range w.Inlinks(ctx, parsed(t, target), limit) {
 			if err != nil {

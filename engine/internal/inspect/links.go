@@ -16,7 +16,9 @@ import (
 
 // Inlinks streams up to limit links to a URL as the newest versions of the linking pages have them, by segment and
 // source; limit 0 or less means all. A page that was fetched again is only counted with the links of its newest
-// version; until that one's links are in linkdb, with none. A truncated version does not replace a complete one.
+// version; until that one's links are in linkdb, with none. A truncated version does not replace a complete one. A page
+// that is gone or redirects by now has the links of its last content, as in Nutch's linkdb, which also has those that
+// pages dropped; the link graph of LinkRank leaves them out, as Nutch's webgraph does.
 // Records of linking pages are read as they are reached.
 func (in *Inspect) Inlinks(ctx context.Context, u urlkey.URL, limit int) iter.Seq2[Link, error] {
 	key := []byte(u.Key())
