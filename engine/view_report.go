@@ -111,7 +111,8 @@ type CompleteRow struct {
 	Percent   float64 `json:"percent"`   // of URLs that are fetched
 }
 
-// TypeRow is a media type in numbers.
+// TypeRow is a media type in numbers. What an earlier process left in an open segment counts once that is sealed or
+// fetched on.
 type TypeRow struct {
 	MediaType string `json:"media_type"` // "": unknown
 	URLs      uint64 `json:"urls"`       // whose newest capture with content has the type

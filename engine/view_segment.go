@@ -19,7 +19,7 @@ type SegmentView struct {
 	Created time.Time             `json:"created,omitzero"`
 	Sealed  time.Time             `json:"sealed,omitzero"` // zero: not yet, and left out of JSON
 	WARC    []storage.WARCFile    `json:"warc"`
-	Counts  storage.SegmentCounts `json:"counts"`
+	Counts  storage.SegmentCounts `json:"counts"` // without fetches while it is filled: they are counted at its end
 	// Unparsed: it is open, and its fetchlist is fetched; "seine parse" comes next.
 	Unparsed bool `json:"unparsed,omitempty"`
 }
