@@ -31,12 +31,16 @@ type desk struct {
 	storing  atomic.Int64 // responses that wait for a slot or are being stored
 	received atomic.Int64 // bytes
 	replayed atomic.Int64 // requests that were, or will be, sent again
-	answered atomic.Int64 // when the last request ended, Unix ns; 0: none did
-	syncing  atomic.Int64 // when the sync that is under way began, Unix ns; 0: none is
+	epoch    time.Time    // before the first request
+	answered atomic.Int64 // when the last request ended, ns since epoch; 0: none did
+	syncs    syncs        // that are under way
 	gate     gate
 
 	filesLacked sync.Once // a warning
 }
+
+// noteAnswer notes that a request has ended, by the time that has passed: a clock that is set anew says nothing of it.
+func (d *desk) noteAnswer(at time.Time) { d.answered.Store(int64(at.Sub(d.epoch))) }
 
 // store appends an attempt at a URL of a host, the request of a fetcher, to the open segment.
 func (d *desk) store(a *segment.Attempt, host urlkey.HostKey, from *flight) (fetched bool, err error) {

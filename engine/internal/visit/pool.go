@@ -42,7 +42,9 @@ type Pool struct {
 // NewPool returns a pool that does not run yet. f is a frontier over s, and s is of h.
 func NewPool(h *Hosts, f *frontier.Frontier, s *Source, seg *segment.Writer, l Limits) *Pool {
 	p := &Pool{
-		desk:    desk{env: h.env, hosts: h, frontier: f, source: s, seg: seg},
+		desk: desk{
+			env: h.env, hosts: h, frontier: f, source: s, seg: seg, epoch: h.env.Now().Add(-time.Hour),
+		},
 		changed: make(chan struct{}, 1),
 	}
 	p.crew.frontier, p.crew.gate, p.crew.now, p.crew.life = f, &p.gate, h.env.Now, p.fetch
@@ -94,7 +96,7 @@ func (p *Pool) fetch(f *fetcher) {
 			continue
 		}
 		if p.busy.Add(1) == 1 { // the time without visits is no silence
-			p.answered.Store(p.env.Now().UnixNano())
+			p.noteAnswer(p.env.Now())
 		}
 		x := visit{desk: &p.desk, v: v, flight: &f.flight, began: p.env.Now()}
 		x.out.Kind = frontier.Skipped
@@ -164,18 +166,17 @@ func (p *Pool) Busy() int64 { return p.busy.Load() }
 // Storing returns the number of responses, of visits under way, that will soon be in the open segment.
 func (p *Pool) Storing() int64 { return p.storing.Load() }
 
-// Syncing returns for how long the sync has lasted that is under way; 0: none is. A long one is a disk that does not
-// answer.
-func (p *Pool) Syncing(now time.Time) time.Duration { return since(now, p.syncing.Load()) }
+// Syncing returns for how long the oldest sync has lasted that is under way; 0: none is. A long one is a disk that does
+// not answer.
+func (p *Pool) Syncing(now time.Time) time.Duration { return p.syncs.longest(now) }
 
 // Silent returns for how long no request has ended while visits were under way; 0: none was made yet.
-func (p *Pool) Silent(now time.Time) time.Duration { return since(now, p.answered.Load()) }
-
-func since(now time.Time, unixNano int64) time.Duration {
-	if unixNano == 0 {
+func (p *Pool) Silent(now time.Time) time.Duration {
+	answered := time.Duration(p.answered.Load())
+	if answered == 0 {
 		return 0
 	}
-	return max(now.Sub(time.Unix(0, unixNano)), 0)
+	return max(now.Sub(p.epoch)-answered, 0)
 }
 
 // Received returns the number of bytes received, whatever they were for.
@@ -214,9 +215,9 @@ func (p *Pool) syncer() {
 
 // Sync makes a segment's outcomes durable, counts them and reports them to Env.Stored.
 func (p *Pool) Sync(seg *segment.Writer) error {
-	p.syncing.Store(p.env.Now().UnixNano())
+	end := p.syncs.begin(p.env.Now())
 	stored, err := seg.Sync()
-	p.syncing.Store(0)
+	end()
 	if err != nil || len(stored) == 0 {
 		return err
 	}

@@ -278,7 +278,7 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	x.out.Kind, x.out.End, x.out.ResponseTime = frontier.Fetched, r.end, r.end.Sub(r.start)
 	if r.requested {
 		x.reached(r.addr)
-		x.answered.Store(r.end.UnixNano())
+		x.noteAnswer(r.end)
 	}
 	if r.unreach == 0 {
 		x.hosts.troubles.answered(x.v.Host)
@@ -318,7 +318,7 @@ func (x *visit) note(r *fetch.Response) {
 	o.Kind, o.End, o.ResponseTime = frontier.Fetched, r.End, r.FirstByte
 	x.reached(r.Addr)
 	x.spend(r)
-	x.answered.Store(r.End.UnixNano())
+	x.noteAnswer(r.End)
 	switch {
 	case r.Failure != "" && r.Failure.Kind() != fetch.KindPermanent:
 		o.Kind, o.Local = frontier.HostFailure, r.Failure.Local()
