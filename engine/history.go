@@ -162,13 +162,20 @@ func (s *series) thin() {
 	s.first, s.stored, s.whole = 0, 0, true
 }
 
-// flush stores what is new.
+// flush stores what is new. The goroutine that adds samples calls it. The disk is waited for without h.mu, which who
+// asks for the status takes: a disk that does not answer is what the status must tell.
 func (h *history) flush(store *storage.Store) error {
+	var rows []historyRow
+	var ends [len(h.series)]uint64
 	h.mu.Lock()
-	defer h.mu.Unlock()
+	for i := range h.series {
+		rows = h.series[i].appendRows(rows)
+		ends[i] = h.series[i].first + uint64(len(h.series[i].samples))
+	}
+	h.mu.Unlock()
 	err := store.Apply(func(b *storage.Batch) error {
-		for i := range h.series {
-			if err := h.series[i].write(b); err != nil {
+		for _, r := range rows {
+			if err := r.write(b); err != nil {
 				return err
 			}
 		}
@@ -177,36 +184,42 @@ func (h *history) flush(store *storage.Store) error {
 	if err != nil {
 		return fmt.Errorf("storing the history of crawls: %w", err)
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for i := range h.series {
-		s := &h.series[i]
-		s.stored, s.whole = s.first+uint64(len(s.samples)), false
+		h.series[i].stored, h.series[i].whole = ends[i], false
 	}
 	return nil
+}
+
+// historyRow is a row to be written, or deleted if value is nil.
+type historyRow struct{ name, value []byte }
+
+func (r *historyRow) write(b *storage.Batch) error {
+	if r.value == nil {
+		return b.Delete(storage.Meta(), r.name)
+	}
+	return b.Set(storage.Meta(), r.name, r.value)
 }
 
 // rows is the number of rows that a series has at most: one more than its samples fill, since the oldest and the newest
 // may not be full.
 func (s *series) rows() uint64 { return uint64(s.keep)/sampleRow + 2 }
 
-// write puts the rows with new samples into a batch.
-func (s *series) write(b *storage.Batch) error {
+// appendRows appends the rows with new samples.
+func (s *series) appendRows(list []historyRow) []historyRow {
 	if s.whole {
 		for row := range s.rows() {
-			if err := b.Delete(storage.Meta(), s.rowName(row)); err != nil {
-				return err
-			}
+			list = append(list, historyRow{s.rowName(row), nil})
 		}
 	}
 	end := s.first + uint64(len(s.samples))
 	for n := max(s.stored, s.first) / sampleRow; n*sampleRow < end; n++ {
 		from := max(n*sampleRow, s.first)
 		some := s.samples[from-s.first : min((n+1)*sampleRow, end)-s.first]
-		row := appendSamples(nil, from, s.step, some)
-		if err := b.Set(storage.Meta(), s.rowName(n%s.rows()), row); err != nil {
-			return err
-		}
+		list = append(list, historyRow{s.rowName(n % s.rows()), appendSamples(nil, from, s.step, some)})
 	}
-	return nil
+	return list
 }
 
 func (s *series) rowName(row uint64) []byte { return fmt.Appendf(nil, "%s%03d", s.name, row) }

@@ -5,6 +5,8 @@ package engine
 import (
 	"math"
 	"reflect"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -106,5 +108,71 @@ func TestHistory(t *testing.T) {
 	}
 	if rows < 200 || rows > 39+92+95 {
 		t.Errorf("%d rows", rows)
+	}
+}
+
+// heldFS makes no log file before let is closed, and tells reached that it should. The types are those of storage.FS,
+// which only package storage can name.
+type heldFS[F, C any] struct {
+	storage.FS
+	create  func(string, C) (F, error)
+	held    *atomic.Bool
+	reached chan struct{}
+	let     chan struct{}
+}
+
+func holdLogs[F, C any](fs storage.FS, create func(string, C) (F, error)) *heldFS[F, C] {
+	return &heldFS[F, C]{fs, create, new(atomic.Bool), make(chan struct{}, 10), make(chan struct{})}
+}
+
+func (fs *heldFS[F, C]) Create(name string, category C) (F, error) {
+	if fs.held.Load() && strings.HasSuffix(name, ".log") {
+		fs.reached <- struct{}{}
+		<-fs.let
+	}
+	return fs.create(name, category)
+}
+
+// TestHistoryOnSilentDisk: while the disk does not answer, the samples can be read, which a status needs.
+func TestHistoryOnSilentDisk(t *testing.T) {
+	memory := storage.NewMemFS()
+	fs := holdLogs(memory, memory.Create)
+	store, err := storage.Open("store", storage.Options{FS: fs, MemTableBytes: 256 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	h := &history{}
+	if _, err := h.last(store, 0); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	for n := range 600 { // more than half a memtable, so that the batch begins another log
+		h.add(aSample(start, n))
+	}
+	fs.held.Store(true)
+	flushed, read := make(chan error, 1), make(chan *Sample, 1)
+	go func() { flushed <- h.flush(store) }()
+	select {
+	case <-fs.reached:
+	case err := <-flushed:
+		t.Fatalf("the flush did not wait for the disk: %v", err)
+	}
+	go func() { read <- h.newest(start) }()
+	select {
+	case s := <-read:
+		if want := aSample(start, 599); !reflect.DeepEqual(s, want) {
+			t.Errorf("%+v, want %+v", s, want)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the newest sample waits for the disk")
+	}
+	close(fs.let)
+	if err := <-flushed; err != nil {
+		t.Fatal(err)
+	}
+	again := &history{}
+	if list, err := again.last(store, 10*time.Minute); err != nil || len(list) != 600 {
+		t.Errorf("%d samples are stored, %v", len(list), err)
 	}
 }
