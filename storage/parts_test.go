@@ -262,10 +262,18 @@ func TestTablePartsBounds(t *testing.T) {
 			t.Errorf("%q: what failed was committed", key)
 		}
 	}
+	for _, other := range [][][]byte{{nil}, {nil, []byte("c")}, {nil, []byte("b"), []byte("c")}} {
+		in := s.NewIngestion()
+		defer in.Abort()
+		_ = in.TableParts(Crawldb(), [][]byte{nil, []byte("b")})
+		if err := in.TableParts(Crawldb(), other)[0].Set([]byte("a"), nil); err == nil {
+			t.Errorf("a range is written in parts from b and from %q", other[1:])
+		}
+	}
 	in := s.NewIngestion()
 	defer in.Abort()
 	_ = in.TableParts(Crawldb(), [][]byte{nil, []byte("b")})
-	if err := in.Table(Crawldb()).Set([]byte("a"), nil); err == nil {
-		t.Error("a range is written in parts and as a whole")
+	if err := in.TableParts(Crawldb(), [][]byte{nil, []byte("b")})[1].Set([]byte("b"), nil); err != nil {
+		t.Errorf("the same parts again: %v", err)
 	}
 }
