@@ -165,7 +165,7 @@ func (w *watch) quiet(now time.Time, s state) quiet {
 		w.dry = now
 	}
 	q.dry = now.Sub(w.dry)
-	if busy > 0 || s.updating > 0 || f.Queued > f.Punished {
+	if busy > 0 || s.updating > 0 || f.Queued > f.Punished || f.Full { // others wait for room in the frontier
 		w.idle = time.Time{}
 		return q
 	}

@@ -119,6 +119,8 @@ func TestWatch(t *testing.T) {
 	ready := working
 	ready.Ready = 1
 	drained := frontier.Stats{Hosts: 10, Dormant: 10}
+	full := drained
+	full.Full = true
 	inFlight := frontier.Stats{Hosts: 10, Dormant: 9, InFlight: 1}
 	far := frontier.Stats{Hosts: 10, Dormant: 9, Waiting: 1, Far: 1, Withheld: 3, Punished: 3, Queued: 3}
 	slow := frontier.Stats{Hosts: 200, Waiting: 8, Ready: 30, SlowReady: 30, InFlight: 172, Slow: 170, Queued: 500}
@@ -142,6 +144,7 @@ func TestWatch(t *testing.T) {
 			"drained, but updatedb is at work", twice(state{frontier: drained, updating: 1}),
 			time.Second, -1, -1, true,
 		},
+		{"drained, but others wait for room", twice(state{frontier: full}), time.Second, -1, -1, true},
 		{"a visit not stored yet", twice(state{frontier: drained, busy: 1}), time.Second, -1, -1, true},
 		{"a visit in flight", []state{{frontier: inFlight, busy: 1}}, 0, -1, -1, false},
 		{"work again", []state{{frontier: drained}, {frontier: ready}}, -1, -1, -1, false},

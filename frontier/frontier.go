@@ -36,12 +36,13 @@ type Frontier struct {
 	slowMost atomic.Int32
 
 	pending      atomic.Int64  // events sent and not handled
-	refused      atomic.Int64  // wakes refused for lack of room since Source.Hosts was last called
+	refused      atomic.Int64  // wakes refused for lack of room since Source.Hosts named its first host
 	pulling      atomic.Int64  // pullAll runs
 	refusedTotal atomic.Uint64 // wakes refused in all
 	waiting      atomic.Int32  // fetchers about to sleep in Next, or sleeping
 	tokens       chan struct{} // each wakes one of them
 	pull         chan struct{} // wakes the puller
+	midway       atomic.Bool   // Source.Hosts has named some hosts, and waits for room for the others
 	dry          chan struct{}
 	done         chan struct{}
 

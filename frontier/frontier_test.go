@@ -178,6 +178,88 @@ func TestHostsBeyondTheBound(t *testing.T) {
 	}
 }
 
+// TestRefusedBehindTheCursor: a host that falls due while there is no room gets its turn before all is done, though the
+// source has gone past it and names others first.
+func TestRefusedBehindTheCursor(t *testing.T) {
+	p, hosts := newPool(100, 1)
+	p.left[hosts[0]] = 0
+	f := open(t, frontier.Options{Source: p, Delay: -1, MaxHosts: 32, Fetchers: 1, Shards: 1})
+	fill := func(what string, least int) {
+		t.Helper()
+		for began := time.Now(); f.Stats().Hosts < least; time.Sleep(time.Millisecond) {
+			if time.Since(began) > time.Minute {
+				t.Fatalf("%s: %+v", what, f.Stats())
+			}
+		}
+	}
+	f.WakeAll()
+	fill("hosts that the source names", 30)
+	f.Wake(hosts[98:]...)
+	fill("all hosts for which there is room", 32)
+	p.mu.Lock()
+	p.left[hosts[0]] = 1
+	p.mu.Unlock()
+	if f.Wake(hosts[0]); f.Stats().Refused == 0 {
+		t.Fatalf("there was room: %+v", f.Stats())
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second) // the next regular call is later
+	defer cancel()
+	go func() { // as a crawl ends
+		for s := f.Stats(); ctx.Err() == nil && (s.Soon() || s.Full || s.Ready+s.InFlight > 0); s = f.Stats() {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	seen := map[urlkey.HostKey]bool{}
+	for {
+		v, err := f.Next(ctx)
+		if err != nil {
+			break
+		}
+		seen[v.Host] = true
+		f.Done(v, frontier.Outcome{})
+	}
+	if !seen[hosts[0]] || len(seen) != len(hosts) {
+		t.Errorf("%d hosts of %d were visited, that which was refused: %v", len(seen), len(hosts), seen[hosts[0]])
+	}
+}
+
+// namer is a pool that names hosts without URLs too.
+type namer struct{ *pool }
+
+func (p namer) Hosts(_ context.Context, limit int) (hosts []urlkey.HostKey, _ error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for ; p.named < len(p.all) && len(hosts) < limit; p.named++ {
+		hosts = append(hosts, p.all[p.named])
+	}
+	if len(hosts) == 0 {
+		p.named = 0
+	}
+	return hosts, nil
+}
+
+// TestNamedForNothing: a source that names more hosts than there is room for, though most have nothing left, does not
+// keep a frontier from being done.
+func TestNamedForNothing(t *testing.T) {
+	p, hosts := newPool(100, 1)
+	f := open(t, frontier.Options{Source: namer{p}, Delay: -1, MaxHosts: 32, Fetchers: 2, Shards: 2})
+	f.WakeAll()
+	seen := crawl(t, f, 2, 100, func(*frontier.Visit) frontier.Outcome { return frontier.Outcome{} })
+	if len(seen) != 100 {
+		t.Errorf("%d URLs of %d were visited", len(seen), len(hosts))
+	}
+	for began := time.Now(); ; time.Sleep(time.Millisecond) {
+		s := f.Stats()
+		if !s.Soon() && !s.Full && s.Ready+s.InFlight == 0 {
+			return
+		}
+		if time.Since(began) > 30*time.Second {
+			t.Fatalf("it is never done: %+v", s)
+		}
+	}
+}
+
 // TestClose: Close wakes fetchers that wait; a visit in flight may still be returned.
 func TestClose(t *testing.T) {
 	p, hosts := newPool(1, 1)

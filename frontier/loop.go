@@ -158,7 +158,7 @@ func (f *Frontier) applyEffects(s *shard) {
 	}
 	if s.forgotten {
 		s.forgotten = false
-		if f.refused.Load() > 0 {
+		if f.refused.Load() > 0 || f.midway.Load() {
 			signal(f.pull)
 		}
 	}

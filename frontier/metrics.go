@@ -31,6 +31,9 @@ type Stats struct {
 	// to be made.
 	Pending int
 	Outage  bool // the local network seems to be cut
+	// Full says that wakes were refused and there is no room yet. Hosts in memory make some when their waits have
+	// passed, within minutes; Source.Hosts is called then.
+	Full bool
 }
 
 // Soon reports whether the frontier has something to hand out, or may have within seconds.
@@ -42,7 +45,7 @@ func (f *Frontier) Stats() Stats {
 	// Work goes from refused to pulling, from there to pending, and from there to a shard. Each place counts it before
 	// the one before forgets it, so they are read in this order: in another one a host that moves on meanwhile is
 	// missed, and a crawl that has just begun looks done.
-	refused := f.refused.Load() > 0 && int(f.names.hosts.Load()) < f.o.MaxHosts-f.o.MaxHosts/16
+	refused, room := f.refused.Load() > 0 || f.midway.Load(), f.hasRoom()
 	pulling := f.pulling.Load()
 	for _, s := range f.shards {
 		s.mu.Lock()
@@ -51,7 +54,7 @@ func (f *Frontier) Stats() Stats {
 	slept, paused := int(f.names.resting[restAsleep].Load()), int(f.names.resting[restThrottled].Load())
 	st.Asleep, st.Waiting, st.Far, st.Throttled = slept, paused, paused, paused
 	st.Pending = int(f.pending.Load() + pulling)
-	if refused {
+	if st.Full = refused && !room; refused && room {
 		st.Pending++
 	}
 	for _, s := range f.shards {

@@ -95,7 +95,7 @@ func (f *Frontier) puller(ctx context.Context) {
 	tick := time.NewTicker(pullEvery)
 	defer tick.Stop()
 	for {
-		if f.refused.Load() > 0 {
+		if f.refused.Load() > 0 || f.midway.Load() {
 			f.pullAll(ctx)
 		}
 		select {
@@ -104,29 +104,47 @@ func (f *Frontier) puller(ctx context.Context) {
 		case <-f.pull:
 		case <-tick.C:
 			f.names.sweep(f.now().add(-2 * pullEvery))
-			f.refused.Add(1)
+			if !f.midway.Load() {
+				f.refused.Add(1)
+			}
 		}
 	}
 }
 
-// pullAll wakes the hosts that the source names, until it names none or there is no room.
+// pullAll wakes the hosts that the source names, until it names none or there is no room: then the next call goes on.
+// What was refused since the source named its first host is named once more, and no more often: a source may go on
+// naming hosts that have nothing left.
 func (f *Frontier) pullAll(ctx context.Context) {
 	f.pulling.Add(1)
 	defer f.pulling.Add(-1)
-	f.refused.Store(0)
+	if !f.midway.Load() {
+		f.refused.Store(0)
+	}
 	for ctx.Err() == nil {
-		room := f.o.MaxHosts - int(f.names.hosts.Load())
-		if room <= f.o.MaxHosts/16 && f.names.hosts.Load() > 0 {
-			f.refused.Add(1) // called again when a sixteenth is free
-			return
+		if !f.hasRoom() {
+			f.midway.Store(true) // called again when a sixteenth is free, perhaps by now
+			if !f.hasRoom() {
+				return
+			}
 		}
-		hosts, err := f.o.Source.Hosts(ctx, min(room, pullBatch))
+		room := f.o.MaxHosts - int(f.names.hosts.Load())
+		hosts, err := f.o.Source.Hosts(ctx, min(max(room, 1), pullBatch))
 		if err != nil && ctx.Err() == nil && f.o.OnError != nil {
 			f.o.OnError("", err)
 		}
-		if err != nil || len(hosts) == 0 {
+		if err == nil && len(hosts) > 0 {
+			f.Wake(hosts...)
+			continue
+		}
+		f.midway.Store(false)
+		if err != nil || f.refused.Swap(0) == 0 {
 			return
 		}
-		f.Wake(hosts...)
 	}
+}
+
+// hasRoom reports whether there is room for a sixteenth of all hosts, or for any.
+func (f *Frontier) hasRoom() bool {
+	hosts := int(f.names.hosts.Load())
+	return hosts == 0 || f.o.MaxHosts-hosts > f.o.MaxHosts/16
 }
