@@ -37,7 +37,7 @@
 // is synced into the directory. When an exchange would make the file longer than MaxFileBytes, or when the file is
 // older than MaxFileAge, the next file replaces it, and the full one is synced and closed. What belongs together is a
 // part, which may begin in the middle of a file, with a warcinfo record of its own, and go on in others: BeginPart and
-// EndPart. After a crash Repair cuts off the torn tail, and a Reader reads the rest.
+// EndPart. After a crash Mend or Cut takes off the torn tail, and a Reader reads the rest.
 // Scan reads a file for its own sake and finds every changed bit; Mend makes a damaged file sound by leaving out what
 // is not.
 //

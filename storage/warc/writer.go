@@ -436,7 +436,7 @@ func (w *Writer) Sync() error {
 
 // Close syncs and closes the current file and returns all files of this Writer, in order. With an error it returns the
 // list too, but records that were never synced may be missing from the files, and a file may end in a torn record that
-// Repair cuts off. A second call returns the same list and ErrClosed.
+// Mend cuts off. A second call returns the same list and ErrClosed.
 func (w *Writer) Close() ([]FileInfo, error) {
 	w.syncMu.Lock()
 	defer w.syncMu.Unlock()
