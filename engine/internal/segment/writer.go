@@ -44,9 +44,10 @@ type Writer struct {
 	over   bool
 	files  []warc.FileInfo // where the segment is, since it ended
 
-	noted *noted // of all fetches in the segment
+	noted *noted       // of all fetches in the segment
+	held  atomic.Int64 // bytes in the sorters
 
-	mu sync.Mutex // guards all below
+	mu sync.Mutex // guards all below; sealing holds it
 	// Texts are kept uncompressed. Without index, compressing each text with S2 took 198 µs a page (182 to 209),
 	// keeping them uncompressed 170 (165 to 175), at 1,500 MB in place of 1,200 (2026-11-22). With index it is the
 	// same or less.
@@ -54,7 +55,6 @@ type Writer struct {
 	counts           Counts
 	linkCount        uint64
 	first            int64 // time of the first outcome, ms since 1970; 0: there is none
-	held             int64 // bytes in the sorters
 }
 
 // Number returns the segment's number.
@@ -184,7 +184,7 @@ func (w *Writer) add(a *Attempt, s *Scratch) error {
 			return err
 		}
 	}
-	w.held += int64(3*len(s.key) + len(s.links) + len(s.body))
+	w.held.Add(int64(3*len(s.key) + len(s.links) + len(s.body)))
 	w.linkCount += uint64(len(o.Outlinks))
 	w.counts.Add(o)
 	if w.first == 0 || o.Time < w.first {
@@ -245,8 +245,11 @@ type Size struct {
 func (w *Writer) Size() Size {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return Size{w.counts.Attempts(), w.counts.Bytes, w.held}
+	return Size{w.counts.Attempts(), w.counts.Bytes, w.held.Load()}
 }
+
+// Held returns Size.Held, and waits for nobody who stores or seals.
+func (w *Writer) Held() int64 { return w.held.Load() }
 
 // End ends the segment in the WARC: the next one may go on behind it. Nobody may be storing, or store any more. Finish,
 // Abandon and Close include it; calling it again does nothing.

@@ -35,7 +35,7 @@ func (p *Pool) SegmentHeld() (int64, bool) {
 		return 0, false
 	}
 	defer p.segMu.RUnlock()
-	return p.seg.Size().Held, true
+	return p.seg.Held(), true
 }
 
 // Top returns the n hosts of which the most pages were fetched in the last minute, most first, and the span of time

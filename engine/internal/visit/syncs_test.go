@@ -3,6 +3,9 @@
 package visit
 
 import (
+	"fmt"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -10,6 +13,7 @@ import (
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/engine/internal/segment"
+	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
@@ -69,4 +73,52 @@ func TestSyncing(t *testing.T) {
 	w.must(err)
 	w.must(r.Abandon())
 	r.front.Close()
+}
+
+// TestSegmentHeldWhileSealing: while the last segment is sealed, its size can be read, which a status needs.
+func TestSegmentHeldWhileSealing(t *testing.T) {
+	mem := storage.NewMemFS()
+	fs, hook := hooked(mem, mem.Create, mem.Open)
+	w := newWorldOn(t, admission.Options{}, fs)
+	var text strings.Builder // so much that sealing makes tables
+	for i := range 20_000 {
+		fmt.Fprintf(&text, "word%d ", i*i)
+	}
+	w.web.set("http://a.example/", html(text.String()))
+	r := w.start(NewHosts(w.env), newList(w, "http://a.example/"), 1, Limits{})
+	r.quiet()
+	r.Stop()
+	let, waits := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	block := func(op, name string) {
+		if op == "create" && strings.Contains(name, "tmp-ingest") {
+			once.Do(func() { close(waits) })
+			<-let
+		}
+	}
+	hook.Store(&block)
+	done, held := make(chan error, 1), make(chan int64, 1)
+	go func() {
+		_, err := r.Finish(t.Context(), r.Segment())
+		done <- err
+	}()
+	select {
+	case <-waits:
+	case err := <-done:
+		t.Fatalf("sealing made no table: %v", err)
+	}
+	go func() {
+		n, _ := r.SegmentHeld()
+		held <- n
+	}()
+	select {
+	case n := <-held:
+		if n < int64(text.Len()) {
+			t.Errorf("%d bytes are held, of a text of %d", n, text.Len())
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the size waits until the segment is sealed")
+	}
+	close(let)
+	w.must(<-done)
 }
