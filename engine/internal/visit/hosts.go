@@ -35,6 +35,7 @@ type Hosts struct {
 	by      map[urlkey.HostKey]*list.Element
 	lru     *list.List                    // of *authority, most recently used first
 	leaving map[urlkey.HostKey]*authority // being written; get takes them back
+	left    uint64                        // times that some of leaving were written and forgotten
 
 	dead     deadAddrs
 	sitemaps sitemaps // of robots.txt files
@@ -49,6 +50,7 @@ type authority struct {
 	key      urlkey.HostKey // storage.AuthorityKey or HostStateKey
 	leavers  int            // writes under way for which it left the memory; guarded by Hosts.mu
 	mu       sync.Mutex
+	writers  int // writes under way that it must stay in memory for: what the store has is older
 	facts    storage.HostFacts
 	rules    *robots.Rules // nil until decided
 	reason   reason        // why robots.txt was not usable when it was last requested
@@ -73,26 +75,32 @@ func authorityKey(u urlkey.URL) urlkey.HostKey { return storage.AuthorityKey(u.H
 
 // get returns the authority with a key. It loads the facts of one that is not in memory.
 func (h *Hosts) get(key urlkey.HostKey) (*authority, error) {
-	h.mu.Lock()
-	a := h.held(key)
-	h.mu.Unlock()
-	if a != nil {
-		return a, nil
-	}
-	loaded := &authority{key: key}
-	if _, err := h.env.Store.HostFacts(key, &loaded.facts); err != nil {
-		return nil, fmt.Errorf("hostdb facts of %s: %w", key, err)
-	}
-	h.mu.Lock()
-	if a := h.held(key); a != nil { // another goroutine was faster
+	for {
+		h.mu.Lock()
+		a, left := h.held(key), h.left
 		h.mu.Unlock()
-		return a, nil
+		if a != nil {
+			return a, nil
+		}
+		loaded := &authority{key: key}
+		if _, err := h.env.Store.HostFacts(key, &loaded.facts); err != nil {
+			return nil, fmt.Errorf("hostdb facts of %s: %w", key, err)
+		}
+		h.mu.Lock()
+		if a := h.held(key); a != nil { // another goroutine was faster
+			h.mu.Unlock()
+			return a, nil
+		}
+		if h.left != left { // what was read may be older than what was written since
+			h.mu.Unlock()
+			continue
+		}
+		h.by[key] = h.lru.PushFront(loaded)
+		h.weigh(loaded)
+		out := h.shrink(loaded)
+		h.mu.Unlock()
+		return loaded, h.write(out, true)
 	}
-	h.by[key] = h.lru.PushFront(loaded)
-	h.weigh(loaded)
-	out := h.shrink(loaded)
-	h.mu.Unlock()
-	return loaded, h.write(out, true)
 }
 
 // held returns the authority if it is in memory. h.mu is held.
@@ -135,8 +143,8 @@ func (h *Hosts) weigh(a *authority) {
 }
 
 // shrink takes the least recently used sixteenth out of a memory that is full, and returns those that must be
-// written. An authority whose robots.txt is being requested stays: the answer would be lost. So does keep. h.mu is
-// held.
+// written. An authority whose robots.txt is being requested stays: the answer would be lost. So do keep, and one that a
+// Flush is writing. h.mu is held.
 func (h *Hosts) shrink(keep *authority) (out []*authority) {
 	if h.lru.Len() <= h.size && h.bytes.Load() <= h.most {
 		return nil
@@ -147,7 +155,7 @@ func (h *Hosts) shrink(keep *authority) (out []*authority) {
 		a := last.Value.(*authority)
 		el = el.Prev()
 		a.mu.Lock()
-		inUse, dirty := a.fetching != nil || a.deferred != nil || a == keep, a.dirty
+		inUse, dirty := a.fetching != nil || a.deferred != nil || a.writers > 0 || a == keep, a.dirty
 		if !inUse {
 			h.bytes.Add(-a.weight)
 			a.weight = 0
@@ -182,6 +190,7 @@ func (h *Hosts) write(some []*authority, leaving bool) error {
 			a.dirty = false
 			values[i] = storage.AppendHostFacts(nil, &a.facts)
 		}
+		a.writers++
 		a.mu.Unlock()
 	}
 	err := h.env.Store.Apply(func(b *storage.Batch) error {
@@ -197,15 +206,17 @@ func (h *Hosts) write(some []*authority, leaving bool) error {
 	})
 	if err != nil {
 		err = fmt.Errorf("writing hostdb facts: %w", err)
-		for i, a := range some {
-			a.mu.Lock()
-			a.dirty = a.dirty || values[i] != nil
-			a.mu.Unlock()
-		}
+	}
+	for i, a := range some {
+		a.mu.Lock()
+		a.writers--
+		a.dirty = a.dirty || err != nil && values[i] != nil
+		a.mu.Unlock()
 	}
 	if leaving {
 		h.mu.Lock()
 		defer h.mu.Unlock()
+		h.left++
 		for _, a := range some {
 			if err != nil && h.by[a.key] == nil {
 				h.by[a.key] = h.lru.PushFront(a)

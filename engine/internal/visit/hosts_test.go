@@ -275,6 +275,93 @@ func TestWritingHoldsNoLock(t *testing.T) {
 	}
 }
 
+// TestReadBehindAWrite: facts that were read before newer ones left the memory do not take their place.
+func TestReadBehindAWrite(t *testing.T) {
+	mem := storage.NewMemFS()
+	fs, hook := hooked(mem, mem.Create, mem.Open)
+	w := newWorldOn(t, admission.Options{}, fs)
+	h := w.small(4)
+	key := storage.HostStateKey(w.host("cold.example"))
+	let, waits := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	block := func(op, name string) {
+		if op == "open" && strings.HasPrefix(name, "store/0") && strings.HasSuffix(name, ".sst") {
+			once.Do(func() { close(waits) })
+			<-let
+		}
+	}
+	hook.Store(&block)
+	ing := w.store.NewIngestion() // a table, which the store has to open to read it
+	table := ing.Table(storage.HostFactsRange())
+	w.must(table.Set([]byte(key), storage.AppendHostFacts(nil, &storage.HostFacts{Failures: 7})))
+	w.must(table.Set(append([]byte(key), 0), bytes.Repeat([]byte{0}, storage.DefaultMemTableBytes)))
+	w.must(ing.Commit())
+	done := make(chan *authority)
+	go func() {
+		a, err := h.get(key)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- a
+	}()
+	<-waits
+	time.Sleep(time.Millisecond) // it may be the store itself that waits first
+	newer := &authority{key: key, facts: storage.HostFacts{Failures: 9}, dirty: true}
+	h.mu.Lock()
+	h.by[key] = h.lru.PushFront(newer)
+	h.size = 0
+	out := h.shrink(nil)
+	h.size = 4
+	h.mu.Unlock()
+	if err := h.write(out, true); err != nil || len(out) != 1 {
+		t.Fatalf("%d leave, %v", len(out), err)
+	}
+	close(let)
+	if a := <-done; a.facts.Failures != 9 {
+		t.Errorf("%+v", a.facts)
+	}
+	hook.Store(nil)
+}
+
+// TestStaysWhileWritten: what a Flush is writing does not leave the memory, for the store has older facts meanwhile.
+func TestStaysWhileWritten(t *testing.T) {
+	mem := storage.NewMemFS()
+	fs, hook := hooked(mem, mem.Create, mem.Open)
+	w := newWorldOn(t, admission.Options{}, fs)
+	h := w.small(4)
+	big := make([]byte, 200<<10) // more than half of the store's memory for small writes: it begins a new log
+	rand.NewChaCha8([32]byte{}).Read(big)
+	host := w.host("a.example")
+	h.change(host, func(f *storage.HostFacts) { f.Robots, f.RobotsStatus, f.Failures = big, 200, 9 })
+	let, waits := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	block := func(op, name string) {
+		if op == "create" && strings.HasSuffix(name, ".log") {
+			once.Do(func() { close(waits) })
+			<-let
+		}
+	}
+	hook.Store(&block)
+	done := make(chan error, 1)
+	go func() { done <- h.Flush() }()
+	select {
+	case <-waits:
+	case err := <-done:
+		t.Fatalf("the write did not wait: this test shows nothing: %v", err)
+	}
+	h.mu.Lock()
+	h.size = 0
+	out := h.shrink(nil)
+	h.size = 4
+	h.mu.Unlock()
+	if a := h.peek(storage.HostStateKey(host)); len(out) != 0 || a == nil || a.facts.Failures != 9 {
+		t.Errorf("%d leave, in memory is %+v", len(out), a)
+	}
+	close(let)
+	w.must(<-done)
+	hook.Store(nil)
+}
+
 // TestRecall: what the frontier learned of a host reaches the next refill, but for times that no clock that is right
 // can have stored.
 func TestRecall(t *testing.T) {
