@@ -104,14 +104,14 @@ func (d *dueChanges) eachSpilled(fn func(key []byte, comes bool) error) error {
 	if err != nil {
 		return fmt.Errorf("sorting what is due: %w", err)
 	}
-	defer run.Close()
-	for run.Next() {
-		if err := fn(run.Key(), run.Value()[0] == keyComes[0]); err != nil {
-			return err
-		}
+	for err == nil && run.Next() {
+		err = fn(run.Key(), run.Value()[0] == keyComes[0])
 	}
-	if err := run.Err(); err != nil {
-		return fmt.Errorf("sorting what is due: %w", err)
+	if closed := run.Close(); err == nil && closed != nil { // its error is that of Next, too
+		err = fmt.Errorf("sorting what is due: %w", closed)
+	}
+	if err != nil {
+		return err
 	}
 	return d.close()
 }
