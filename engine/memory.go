@@ -102,21 +102,6 @@ func (o *Options) shares() shares {
 	return s
 }
 
-// sum adds up all shares as they may be in use at once. One slot is the least.
-func (s shares) sum() int64 {
-	phase := phaseSorters*s.sorter + s.keyTable
-	return s.cache + memTables*s.memTable + s.bodies + int64(s.slots)*slotBytes + openSegments*s.segment + phase +
-		max(phase, s.sorter+s.builder) + int64(s.hosts)*hostBytes + int64(s.urls)*urlBytes + s.facts +
-		int64(s.names)*nameBytes + s.pages + s.searches + s.answers + s.merge + batchCopies*s.batch
-}
-
-// idleSum is the sum while nothing is crawled or fetched, when phases and searches may run.
-func (s shares) idleSum() int64 {
-	crawls := s.bodies + int64(s.slots)*slotBytes + openSegments*s.segment + int64(s.hosts)*hostBytes +
-		int64(s.urls)*urlBytes + s.facts + int64(s.names)*nameBytes + s.pages + batchCopies*s.batch
-	return s.sum() - crawls - s.cache - s.answers + s.idleCache + s.idleAnswers + s.held
-}
-
 // extraFetchers is the number of fetchers that stand in for slow visits at most, beyond Options.Concurrency. Each has a
 // connection, with buffers and a stack, and up to half of all connections are for them.
 func (o *Options) extraFetchers(conns int) int {
