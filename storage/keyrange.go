@@ -160,6 +160,11 @@ func IndexSegmentRange(indexSegment uint32, kind byte) Range {
 // keys begin with the kind.
 func IndexSegmentAll(indexSegment uint32) Range { return segmentRange(tagIndexSegment, indexSegment) }
 
+// isText reports whether r is the texts of a segment's parse records.
+func (r Range) isText() bool {
+	return r.n == rangePrefixMax && r.prefix[0] == tagParse && r.prefix[5] == kindText
+}
+
 // IsZero reports whether r is the zero Range.
 func (r Range) IsZero() bool { return r.n == 0 }
 

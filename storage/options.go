@@ -200,6 +200,11 @@ func (s *Store) tableOptions(r Range, first bool) sstable.WriterOptions {
 		// the time and take a fifth more; MinLZ's second level takes as long as this.
 		w.BlockSize = parseBlockBytes
 		w.Compression = sstable.BalancedCompression
+		if r.isText() {
+			w.BlockSize = textBlockBytes
+			w.Compression = sstable.GoodCompression
+		}
+		return w
 	}
 	if first {
 		// The tables overlap nothing, so they go to the last level at once, and no compaction comes by until something

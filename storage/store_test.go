@@ -389,3 +389,13 @@ func TestTablesOfOneRange(t *testing.T) {
 		t.Error("there are no parse records")
 	}
 }
+
+// TestTextBlocks: the blocks of texts, which searches read one by one, are smaller than those of links.
+func TestTextBlocks(t *testing.T) {
+	s := openTest(t)
+	for r, want := range map[Range]int{ParseTextRange(1): textBlockBytes, ParseLinks(1): parseBlockBytes} {
+		if o := s.tableOptions(r, false); o.BlockSize != want {
+			t.Errorf("%s: blocks of %d bytes, want %d", r, o.BlockSize, want)
+		}
+	}
+}
