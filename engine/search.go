@@ -143,8 +143,20 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 		Hits: make([]Hit, 0, len(found.Hits)), Doubtful: found.Doubtful, AtLeast: found.AtLeast,
 		Facets: found.Facets,
 	}
+	keys := make([]urlkey.Key, len(found.Hits))
 	for i := range found.Hits {
-		hit, err := w.describe(&found.Hits[i], found.Query, o)
+		keys[i] = found.Hits[i].Key
+	}
+	records, known, err := w.store.Records(keys)
+	if err != nil {
+		return out, err
+	}
+	for i := range found.Hits {
+		r := &records[i]
+		if !known[i] {
+			r = nil
+		}
+		hit, err := w.describe(&found.Hits[i], r, found.Query, o)
 		if err != nil {
 			return out, err
 		}
@@ -156,7 +168,8 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 }
 
 // describe makes what people see of a hit, from the newest parse record of its URL and from what index filters changed.
-func (w *work) describe(h *index.Hit, q index.Query, o SearchOptions) (Hit, error) {
+// r is the record of the URL, nil if there is none.
+func (w *work) describe(h *index.Hit, r *storage.Record, q index.Query, o SearchOptions) (Hit, error) {
 	u, err := h.Key.URL()
 	if err != nil {
 		return Hit{}, err
@@ -166,11 +179,10 @@ func (w *work) describe(h *index.Hit, q index.Query, o SearchOptions) (Hit, erro
 		Fetched: h.Fetched, Author: h.Author, Language: h.Language, Type: h.Type, Size: h.Size, More: h.More,
 		Duplicates: h.Duplicates,
 	}
-	r, ok, err := w.record(h.Key)
-	if err != nil || !ok {
-		return hit, err
+	if r == nil {
+		return hit, nil
 	}
-	hit.URL = cmp.Or(shownAs(&r), hit.URL)
+	hit.URL = cmp.Or(shownAs(r), hit.URL)
 	hit.Title = hit.URL
 	text, ok, err := w.textOf(h.Key, r.Segment)
 	if err != nil || !ok {
@@ -207,12 +219,6 @@ func (w *work) snippet(h *index.Hit, q index.Query, text *storage.ParseText, mos
 	}
 	o.Content, o.ContentOnly, o.Near = text.Content, text.Flags&storage.FlagContentOnly != 0, h.Near
 	return w.index.SnippetWith(q, text.Text, o)
-}
-
-// record reads the record of a page.
-func (w *work) record(key urlkey.Key) (r storage.Record, ok bool, err error) {
-	ok, err = w.store.Record(key, &r)
-	return r, ok, err
 }
 
 // textOf reads the text of a page of a segment.

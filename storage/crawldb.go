@@ -3,8 +3,10 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -21,6 +23,37 @@ func (v *reads) Record(key urlkey.Key, r *Record) (bool, error) {
 		return false, fmt.Errorf("crawldb at %q: %w", key, err)
 	}
 	return true, nil
+}
+
+// Records reads the crawldb records of several URLs, in any order: records[i] is that of keys[i] if known[i] says that
+// there is one. It opens the range once for all of them, which takes as long as finding a key. The errors are those of
+// Get.
+func (v *reads) Records(keys []urlkey.Key) (records []Record, known []bool, err error) {
+	if err := v.usable(); err != nil {
+		return nil, nil, err
+	}
+	records, known = make([]Record, len(keys)), make([]bool, len(keys))
+	order := make([]int, len(keys))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(keys[a], keys[b]) })
+	err = v.probes(Crawldb(), func(probe probe) error {
+		for _, i := range order {
+			value, ok, err := probe([]byte(keys[i]))
+			if err == nil && ok {
+				known[i], err = true, DecodeRecord(value, &records[i])
+			}
+			if err != nil {
+				return fmt.Errorf("at %q: %w", keys[i], err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading crawldb: %w", classified(err))
+	}
+	return records, known, nil
 }
 
 // ScanHost returns a Scanner over the crawldb records of one host, in order of URL key. Close it.

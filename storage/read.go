@@ -67,12 +67,11 @@ func (v *reads) Get(r Range, key, buf []byte) (value []byte, ok bool, err error)
 	if err := v.readable(r); err != nil {
 		return nil, false, err
 	}
-	var whole [128]byte
-	full := r.appendKey(whole[:0], key)
 	if r.oftenAbsent() {
-		return v.probe(r, full, key, buf)
+		return v.probe(r, key, buf)
 	}
-	stored, closer, err := v.r.Get(full)
+	var whole [128]byte
+	stored, closer, err := v.r.Get(r.appendKey(whole[:0], key))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, false, nil
 	}
@@ -110,24 +109,43 @@ func (r Range) oftenAbsent() bool {
 	return false
 }
 
-// probe looks up a key through an iterator. Pebble's Get does not use the filters of the last level,
-// where nearly all keys are, so an absent key would cost a block read.
-func (v *reads) probe(r Range, full, key, buf []byte) (value []byte, ok bool, err error) {
-	opened := v.s.closings.now()
-	it, err := v.r.NewIter(&pebble.IterOptions{UseL6Filters: true})
-	if err == nil {
-		var stored []byte
-		if it.SeekPrefixGE(full) && bytes.Equal(it.Key(), full) {
-			if stored, err = it.ValueAndErr(); err == nil {
-				value, ok = append(buf[:0], stored...), true
-			}
+// probe looks up a key, and appends the value to buf[:0], through an iterator. Pebble's Get does not use the filters of
+// the last level, where nearly all keys are, so an absent key would cost a block read.
+func (v *reads) probe(r Range, key, buf []byte) (value []byte, ok bool, err error) {
+	err = v.probes(r, func(probe probe) error {
+		stored, there, err := probe(key)
+		if err == nil && there {
+			value, ok = append(buf[:0], stored...), true
 		}
-		err = errors.Join(err, v.s.closings.close(it, opened))
-	}
+		return err
+	})
 	if err != nil {
 		return nil, false, fmt.Errorf("reading %s at %.200q: %w", r, key, classified(err))
 	}
 	return value, ok, nil
+}
+
+// probe looks up a key of a range. The value is valid until the next call.
+type probe func(key []byte) (value []byte, ok bool, err error)
+
+// probes calls read with a function that looks up keys through one iterator, fastest where they ascend. If the iterator
+// fails, keys may seem absent, and probes returns the error.
+func (v *reads) probes(r Range, read func(probe) error) error {
+	opened := v.s.closings.now()
+	it, err := v.r.NewIter(&pebble.IterOptions{UseL6Filters: true})
+	if err != nil {
+		return err
+	}
+	var whole [128]byte
+	err = read(func(key []byte) ([]byte, bool, error) {
+		full := r.appendKey(whole[:0], key)
+		if !it.SeekPrefixGE(full) || !bytes.Equal(it.Key(), full) {
+			return nil, false, nil
+		}
+		value, err := it.ValueAndErr()
+		return value, err == nil, err
+	})
+	return errors.Join(err, v.s.closings.close(it, opened))
 }
 
 // usable refuses reads after Close of the store or the snapshot.

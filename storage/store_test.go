@@ -70,6 +70,7 @@ func TestAfterClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, getErr := s.Get(Crawldb(), []byte("a"), nil)
+	_, _, recordsErr := s.Records([]urlkey.Key{"a"})
 	_, listErr := s.SegmentList()
 	_, inErr := s.Inlinks("a", 1)
 	_, mErr := s.Metrics()
@@ -77,6 +78,7 @@ func TestAfterClose(t *testing.T) {
 	snap := s.Snapshot()
 	for name, err := range map[string]error{
 		"Get":         getErr,
+		"Records":     recordsErr,
 		"Scan":        s.Scan(Crawldb(), nil, nil).Close(),
 		"SegmentList": listErr,
 		"Inlinks":     inErr,
