@@ -26,8 +26,7 @@ func (v *reads) Record(key urlkey.Key, r *Record) (bool, error) {
 }
 
 // Records reads the crawldb records of several URLs, in any order: records[i] is that of keys[i] if known[i] says that
-// there is one. It opens the range once for all of them, which takes as long as finding a key. The errors are those of
-// Get.
+// there is one. It opens crawldb once for all of them. The errors are those of Get.
 func (v *reads) Records(keys []urlkey.Key) (records []Record, known []bool, err error) {
 	if err := v.usable(); err != nil {
 		return nil, nil, err

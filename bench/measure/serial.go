@@ -15,7 +15,7 @@ import (
 // Of all others there are several: fetchers, builders, compactions.
 var soleGoroutines = map[string]string{
 	"seine/engine.(*conductor).update":        "update", // what leads those that seal, update and invert links
-	"seine/engine.(*conductor).index":         "index",  // dedup, and what leads the builders
+	"seine/engine.(*conductor).index":         "index",  // dedup, and what leads those that index
 	"seine/engine.(*merges).":                 "merge",  // of index segments
 	"seine/engine.(*sends).":                  "send",
 	"seine/frontier.(*Frontier).":             "frontier", // its loop, refills
