@@ -3,12 +3,14 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -133,7 +135,7 @@ func (o *LongOptions) round(ctx context.Context, most int) (l Line, r LongRun, e
 	return l, r, nil
 }
 
-// crawl runs the crawler and looks at it every second.
+// crawl runs the crawler and looks at it.
 func (o *LongOptions) crawl(ctx context.Context, dir string, most int, r *LongRun) (usage, error) {
 	args := []string{
 		"crawl", "--dir", "data", "--seeds", "seeds", "--hosts", "hosts", "--allow-private", "--scope", "any",
@@ -146,6 +148,13 @@ func (o *LongOptions) crawl(ctx context.Context, dir string, most int, r *LongRu
 	if err != nil {
 		return usage{}, err
 	}
+	return r.follow(ctx, c, filepath.Join(dir, "data"), o.Fetched)
+}
+
+// follow looks at a crawl every second until it has ended.
+func (r *LongRun) follow(
+	ctx context.Context, c *child, data string, fetched func(context.Context, string) (int, bool),
+) (usage, error) {
 	tick := time.NewTicker(longTick)
 	defer tick.Stop()
 	var first time.Time
@@ -155,7 +164,7 @@ func (o *LongOptions) crawl(ctx context.Context, dir string, most int, r *LongRu
 			r.trim()
 			return c.wait()
 		case now := <-tick.C:
-			pages, ok := o.Fetched(ctx, filepath.Join(dir, "data"))
+			pages, ok := fetched(ctx, data)
 			if !ok || pages == 0 {
 				continue // it begins or ends
 			}
@@ -207,4 +216,25 @@ func (r *LongRun) rates() (mean, least float64) {
 		}
 	}
 	return mean, least
+}
+
+// quarters returns what a page costs in the first and in the last quarter of the time; 0, 0: none was fetched in one.
+func (r *LongRun) quarters() (first, last time.Duration) {
+	s := r.Samples
+	if len(s) < 5 {
+		return 0, 0
+	}
+	from := s[0].At
+	whole := s[len(s)-1].At - from
+	at := func(part time.Duration) LongSample {
+		i, _ := slices.BinarySearchFunc(s, from+whole*part/4, func(l LongSample, t time.Duration) int {
+			return cmp.Compare(l.At, t)
+		})
+		return s[i]
+	}
+	cost := func(a, b LongSample) time.Duration { return (b.CPU - a.CPU) / time.Duration(max(1, b.Pages-a.Pages)) }
+	if at(1).Pages == s[0].Pages || at(3).Pages == s[len(s)-1].Pages {
+		return 0, 0
+	}
+	return cost(s[0], at(1)), cost(at(3), s[len(s)-1])
 }

@@ -94,3 +94,28 @@ func TestLongCurves(t *testing.T) {
 		t.Errorf("a drawing of nothing: %s", svg)
 	}
 }
+
+// TestLongQuarters: what a page costs in the first and in the last quarter of the time, however many each has.
+func TestLongQuarters(t *testing.T) {
+	grows := longRun(join(same(10, 100), same(20, 50), same(10, 20))...)
+	for i := range grows.Samples {
+		if i > 30 { // 500 µs a page until then, and 600 more from there on
+			later := grows.Samples[i].Pages - grows.Samples[30].Pages
+			grows.Samples[i].CPU += time.Duration(later) * 600 * time.Microsecond
+		}
+	}
+	for name, c := range map[string]struct {
+		run         *LongRun
+		first, last time.Duration
+	}{
+		"steady":                  {longRun(same(40, 100)...), 500 * time.Microsecond, 500 * time.Microsecond},
+		"grows":                   {grows, 500 * time.Microsecond, 1100 * time.Microsecond},
+		"nothing in one of them":  {longRun(join(same(30, 100), same(10, 0))...), 0, 0},
+		"too short for a quarter": {longRun(same(3, 7)...), 0, 0},
+		"nothing":                 {&LongRun{}, 0, 0},
+	} {
+		if first, last := c.run.quarters(); first != c.first || last != c.last {
+			t.Errorf("%s: %v and %v, want %v and %v", name, first, last, c.first, c.last)
+		}
+	}
+}

@@ -5,6 +5,7 @@ package measure
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,23 +23,29 @@ type PoliteOptions struct {
 	Fetchers     int
 	Time         time.Duration // after which the polite crawl ends, if it has not ended before
 	Dir          string        // for data; "": the system's temporary folder
+	// Fetched asks the crawl of a data directory how many pages it has fetched. ok is false if it does not answer. It
+	// is called on the goroutine of Polite, every second.
+	Fetched func(ctx context.Context, data string) (pages int, ok bool)
 	// Line is called with every result as it comes, Log with a text before each run, both on the goroutine of Polite.
 	Line func(Line)
 	Log  func(string)
 }
 
-// politeMaxPages bounds the pages of a host, and smallTable is the size in bytes of a table that is not worth its file.
 const (
+	// politeMaxPages bounds the pages of a host, or politeMaxTimes the mean does if that is more.
 	politeMaxPages = 600
-	smallTable     = 4 << 10
+	politeMaxTimes = 2
+	// smallTable is the size in bytes of a table that is not worth its file.
+	smallTable = 4 << 10
 )
 
 // Polite crawls a lively web with a delay between the requests to a host, as on the real web, and again without a
 // delay, up to as many pages. Hosts are slow, fail, ask for longer delays and come to their ends one by one, so most of
 // the time the crawler waits. The servers judge that it was polite.
 //
-// A line has what a page takes of the processor, and how much of it that is of what it takes without a delay; the
-// segments, the WARC files and the tables that were made; and the bytes that were written for a page.
+// A line has what a page takes of the processor, how much of it that is of what it takes without a delay, and how much
+// one of the last quarter of the time takes of what one of the first does; the segments, the WARC files and the tables
+// that were made; and the bytes that were written for a page.
 func Polite(ctx context.Context, o PoliteOptions) error {
 	slow, pages, err := o.round(ctx, o.Delay, "--max-time", o.Time.String())
 	if err != nil {
@@ -68,8 +75,8 @@ func (o *PoliteOptions) round(ctx context.Context, delay time.Duration, limit ..
 	defer os.RemoveAll(dir)
 	web, err := start(
 		ctx, dir, o.Binary, "simweb", "--shape", "lively", "--web-hosts", strconv.Itoa(o.Hosts), "--pages",
-		strconv.Itoa(o.Pages), "--max-pages", strconv.Itoa(politeMaxPages), "--delay", delay.String(),
-		"--seed-hosts", "0", "--json", "--hosts-file", "hosts", "--seeds-file", "seeds",
+		strconv.Itoa(o.Pages), "--max-pages", strconv.Itoa(max(politeMaxPages, politeMaxTimes*o.Pages)),
+		"--delay", delay.String(), "--seed-hosts", "0", "--json", "--hosts-file", "hosts", "--seeds-file", "seeds",
 	)
 	if err != nil {
 		return l, 0, err
@@ -79,15 +86,10 @@ func (o *PoliteOptions) round(ctx context.Context, delay time.Duration, limit ..
 			return l, 0, err
 		}
 	}
-	u, crawlErr := run(ctx, dir, o.Binary, append([]string{
-		"crawl", "--dir", "data", "--seeds", "seeds", "--hosts", "hosts", "--allow-private", "--scope", "any",
-		"--delay", delay.String(), "--concurrency", strconv.Itoa(o.Fetchers), "--json", "--quiet",
-	}, limit...)...)
+	var r LongRun
+	u, crawlErr := o.crawl(ctx, dir, delay, limit, &r)
 	served, err := web.interrupt()
-	if crawlErr != nil {
-		return l, 0, crawlErr
-	}
-	if err != nil {
+	if err := errors.Join(crawlErr, err); err != nil {
 		return l, 0, err
 	}
 	var report simweb.Report
@@ -106,13 +108,29 @@ func (o *PoliteOptions) round(ctx context.Context, delay time.Duration, limit ..
 		return l, 0, err
 	}
 	pages := float64(max(1, c.Fetched))
+	first, last := r.quarters()
 	return Line{Name: name, Count: c.Fetched, Metrics: append([]Metric{
 		{"cpu-µs/page", float64(u.cpu.Microseconds()) / pages},
+		{"last/first", float64(last) / float64(max(1, first))},
 		{"pages/s", float64(c.Fetched) / u.wall.Seconds()},
 		{"segments", float64(c.Segments)},
 		{"written-KB/page", float64(u.written) / 1024 / pages},
 		{"peak-MB", float64(u.peakKB) / 1024},
 	}, made...)}, c.Fetched, nil
+}
+
+// crawl runs the crawler and looks at it.
+func (o *PoliteOptions) crawl(
+	ctx context.Context, dir string, delay time.Duration, limit []string, r *LongRun,
+) (usage, error) {
+	c, err := start(ctx, dir, o.Binary, append([]string{
+		"crawl", "--dir", "data", "--seeds", "seeds", "--hosts", "hosts", "--allow-private", "--scope", "any",
+		"--delay", delay.String(), "--concurrency", strconv.Itoa(o.Fetchers), "--json", "--quiet",
+	}, limit...)...)
+	if err != nil {
+		return usage{}, err
+	}
+	return r.follow(ctx, c, filepath.Join(dir, "data"), o.Fetched)
 }
 
 // filesMade counts the WARC files and the tables of a crawl's directory.

@@ -17,7 +17,7 @@ import (
 
 // Limits of a child process.
 const (
-	childTime  = time.Hour
+	childTime  = 4 * time.Hour   // an hour's polite crawl, and what it does at its end
 	startTime  = 2 * time.Minute // a simweb first makes its pages or resolves its folders
 	stopTime   = 30 * time.Second
 	shownError = 2 << 10 // bytes of a failed child's stderr that an error shows

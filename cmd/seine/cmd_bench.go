@@ -125,6 +125,7 @@ func benchPoliteCommand(c *console) *cobra.Command {
 			if o.Binary, err = os.Executable(); err != nil {
 				return err
 			}
+			o.Fetched = fetchedNow
 			var lines []measure.Line
 			o.Line = func(l measure.Line) { lines = append(lines, l) }
 			o.Log = func(s string) { fmt.Fprintln(c.err, "bench: "+s) }
