@@ -49,10 +49,10 @@ const (
 // decide says what to do next. It is a pure function; q and t sum up this look and the ones before it.
 //
 // The open segment is sealed when it is full, and when its links are worth more than sealing costs, because they may
-// lead to more URLs. They are at once if no host is left to visit and one has just run out of URLs. If a quarter of the
-// hosts at work have run out and most fetchers are idle, slow visits aside, they are when the visits that were lost by
-// that, at the rate of the hosts that still work, outweigh sealing. While fetchers are busy, larger segments are
-// cheaper.
+// lead to more URLs. They are at once if no host has a URL left. While all hosts that have some wait for their delays,
+// they are when the visits that were lost because others ran out of URLs, at the rate of the hosts that still work, are
+// a part of those that the segment has. If a quarter of the hosts at work have run out and most fetchers are idle, slow
+// visits aside, they are when the visits lost outweigh sealing. While fetchers are busy, larger segments are cheaper.
 //
 // When the lanes fall behind, fetchers wait: for a part of each brakeTurn at first (brake.go), then until a segment may
 // be sealed. A dry frontier does not: it needs the links of the open segment, which the first lane brings, however much
@@ -60,7 +60,9 @@ const (
 //
 // Sealing only when every host had run dry, or after 15 s, let a few slow hosts hold up everything (BenchmarkHonest).
 // Sealing whenever a quarter had run dry made a polite crawl spend most of its time on segments of 60 pages, because
-// hosts come to their ends all the time. The crawl ends when there is nothing left to do.
+// hosts come to their ends all the time. So did sealing at once when one of 4,000 had run out while the others waited:
+// 400 pages each, and ten minutes later a page cost twice as much, since each of them lies alone in crawldb and linkdb
+// (bench polite). The crawl ends when there is nothing left to do.
 func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReason) {
 	switch {
 	case s.failed:
@@ -71,7 +73,8 @@ func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReaso
 		return actEnd, limitReasons[s.limit]
 	}
 	thinned := s.pages > 0 && t.since >= thinTime && s.updating == 0 && (t.lost >= thinVisits || t.half && s.old)
-	hungry := s.pages > 0 && s.storing == 0 && q.hungry() && (!q.delayed || q.drained || s.old)
+	worth := !q.delayed || q.drained && t.costs(s.pages) || s.lingers()
+	hungry := s.pages > 0 && s.storing == 0 && q.hungry() && worth
 	switch {
 	case !s.full && !thinned && !hungry:
 	case s.behind && !s.full && !hungry: // what the segment's links would gain is no reason to stop who works
@@ -130,6 +133,14 @@ type thin struct {
 	lost  float64       // visits not made because hosts ran out of URLs, since the open segment began
 }
 
+// costs reports whether the visits lost are so many that a segment of so many pages is sealed for them, though hosts
+// have URLs.
+func (t thin) costs(pages uint64) bool { return t.lost*drainShare >= float64(pages) }
+
+// lingers reports that the open segment is old, and so small that it costs little to seal it for hosts that had no URLs
+// when it began.
+func (s *state) lingers() bool { return s.old && s.pages < thinVisits }
+
 // watch turns a series of states into durations. The zero watch is ready; each open segment begins a new one.
 type watch struct {
 	dry, idle, thinned time.Time // since when it is so; zero: it is not
@@ -179,7 +190,7 @@ func (w *watch) quiet(now time.Time, s state) quiet {
 func (w *watch) thin(now time.Time, s state) (t thin) {
 	f := s.frontier
 	ready := f.Ready - f.SlowReady
-	atWork := ready + f.InFlight - f.Slow + f.Refilling + f.Waiting - f.Far
+	atWork := ready + f.InFlight - f.Slow + f.Refilling + f.Waiting - f.Throttled // a long delay is a host's pace
 	w.peak = max(w.peak, atWork)
 	if !w.last.IsZero() {
 		passed := now.Sub(w.last).Seconds()

@@ -73,8 +73,17 @@ func TestDecide(t *testing.T) {
 		{"dry without pages, updatedb at work", state{updating: 1}, dry, notThin, actWait, ""},
 
 		{"dry but for hosts with a long delay", state{pages: 7}, delayed, notThin, actWait, ""},
-		{"dry but for hosts with a long delay, and one ran out", state{pages: 7}, drained, notThin, actSeal, ""},
+		{"dry but for hosts with a delay, and one ran out", state{pages: 7}, drained, lost(-1, .35), actSeal, ""},
+		{"dry but for hosts with a delay, one of many ran out", state{pages: 7}, drained, lost(-1, .34), actWait, ""},
 		{"dry but for hosts with a long delay, for long", state{pages: 7, old: true}, delayed, notThin, actSeal, ""},
+		{
+			"dry but for many hosts with a long delay, for long", state{pages: thinVisits, old: true}, delayed, notThin,
+			actWait, "",
+		},
+		{
+			"dry but for many hosts with a long delay, and lost enough", state{pages: thinVisits}, drained,
+			lost(-1, thinVisits/drainShare), actSeal, "",
+		},
 
 		{"thin", state{pages: 1}, busy, lost(thinTime, thinVisits), actSeal, ""},
 		{"thin for a moment", state{pages: 1}, busy, lost(thinTime-1, thinVisits), actWait, ""},
@@ -127,6 +136,9 @@ func TestWatch(t *testing.T) {
 	slowOnly := slow
 	slowOnly.Waiting, slowOnly.InFlight = 2, 171
 	few := frontier.Stats{Hosts: 10, Dormant: 6, Waiting: 3, InFlight: 1, Queued: 9}
+	paced := frontier.Stats{Hosts: 10, Waiting: 10, Far: 9, Withheld: 45, Queued: 50}
+	throttled := paced
+	throttled.Throttled, throttled.Punished = 9, 45
 	for _, c := range []struct {
 		name   string
 		looks  []state // one a second
@@ -158,6 +170,15 @@ func TestWatch(t *testing.T) {
 			"all but slow hosts run out",
 			append([]state{{frontier: slow, busy: 172, fetchers: 64}},
 				twice(state{frontier: slowOnly, busy: 171, fetchers: 64})...),
+			-1, -1, time.Second, false,
+		},
+		{
+			"hosts wait for long delays",
+			append([]state{{frontier: working}}, twice(state{frontier: paced, fetchers: 4})...), -1, -1, -1, false,
+		},
+		{
+			"servers demand long pauses",
+			append([]state{{frontier: working}}, twice(state{frontier: throttled, fetchers: 4})...),
 			-1, -1, time.Second, false,
 		},
 		{

@@ -34,6 +34,7 @@ type indexing struct {
 	denied  func(urlkey.URL) bool // by a live filter
 	warn    func(error)
 	clock   *stageClock
+	looks   *titleLooks
 	inlinks int  // that are read of a page, for its anchors
 	refresh bool // see IndexOptions
 	ranked  bool // scores are ranks of the link graph

@@ -8,6 +8,9 @@ import "time"
 const (
 	// nearGroupsKnown is the number of fingerprints whose groups are remembered; beyond it all are forgotten.
 	nearGroupsKnown = 1 << 16
+	// titleLooksMax is the number of hosts of which it is remembered when a rule for titles was looked for; beyond it
+	// all are forgotten.
+	titleLooksMax = 1 << 16
 
 	// segmentPagesMax, segmentBytesMax, segmentAgeMax and a share of memory (see memory.go) seal an open segment.
 	// Its links can be fetched only once it is updated. Small segments bring fresh links; large ones join more
@@ -23,10 +26,14 @@ const (
 	// seal, updatedb, invertlinks and compactions. As many visits must be lost before a segment is sealed because hosts
 	// run out of URLs.
 	thinVisits = 200
+	// drainShare: while hosts that have URLs wait for their delays, a segment is sealed for others that have run out
+	// when one visit was lost for so many of its pages. Each page of a polite crawl is one of few of its host in a
+	// segment, and its links are searched for one by one.
+	drainShare = 20
 	// thinTime is how long most fetchers must be idle before that.
 	thinTime = 250 * time.Millisecond
 	// thinAge is the age from which a segment is sealed although fewer visits are lost, if half of the hosts have run
-	// out of URLs, or all that have some must wait for longer.
+	// out of URLs, or all that have some must wait for longer and it has fewer than thinVisits pages.
 	thinAge = 8 * time.Second
 	// sealQuiet is how long a dry frontier waits for visits in flight before the segment is sealed without them. Their
 	// pages go into the next one.

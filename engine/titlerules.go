@@ -4,8 +4,11 @@ package engine
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"sync"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/seine-crawler/seine/storage"
 )
@@ -17,6 +20,9 @@ type titleRules struct {
 	// rowOf, row of meta → rule, empty: none; noteOf, key of storage.Stale → nothing
 	sorter *storage.Sorter
 	key    []byte
+
+	looks  *titleLooks
+	looked map[uint64]int // what this indexing adds to them
 }
 
 const (
@@ -25,7 +31,22 @@ const (
 )
 
 // newTitleRules takes over a sorter that keeps one of several values.
-func newTitleRules(sorter *storage.Sorter) *titleRules { return &titleRules{sorter: sorter} }
+func newTitleRules(sorter *storage.Sorter, looks *titleLooks) *titleRules {
+	return &titleRules{sorter: sorter, looks: looks, looked: map[uint64]int{}}
+}
+
+// due reports whether the first pages of a host are to be looked at, since it has so many. All parts of an indexing get
+// the same answer.
+func (t *titleRules) due(host []byte, pages int) bool {
+	h := xxh3.Hash(host)
+	if !t.looks.due(h, pages) {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.looked[h] = pages
+	return true
+}
 
 // put makes a rule, encoded, that of a row.
 func (t *titleRules) put(row, rule []byte) error { return t.add(rowOf, row, rule) }
@@ -52,6 +73,7 @@ func (t *titleRules) write(ing *storage.Ingestion, noted bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, run.Close()) }()
+	t.looks.note(t.looked)
 	rows, notes := ing.Table(storage.Meta()), ing.Table(storage.Stale())
 	for run.Next() {
 		key, value := run.Key()[1:], run.Value()
@@ -72,3 +94,29 @@ func (t *titleRules) write(ing *storage.Ingestion, noted bool) (err error) {
 }
 
 func (t *titleRules) close() error { return t.sorter.Close() }
+
+// titleLooks remembers how many pages hosts had when a rule was last looked for, so that it is looked for again only
+// when they have twice as many. Of the first records of a large host few may be fetched for long: it has no rule then,
+// or one that is of few pages, and every indexing read those records again. A refresh looks always. Any goroutine may
+// use it. The zero value is ready.
+type titleLooks struct {
+	mu    sync.Mutex
+	pages map[uint64]int // by hash of the host key; forgotten when there are titleLooksMax
+}
+
+func (l *titleLooks) due(host uint64, pages int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := l.pages[host]
+	return pages < last || pages >= 2*last
+}
+
+// note adds looks.
+func (l *titleLooks) note(looked map[uint64]int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.pages == nil || len(l.pages)+len(looked) > titleLooksMax {
+		l.pages = map[uint64]int{}
+	}
+	maps.Copy(l.pages, looked)
+}

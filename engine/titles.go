@@ -29,9 +29,10 @@ import (
 // A refresh compares the fingerprint of every host and learns anew where it differs, which reads no text elsewhere.
 // One that looks at changed pages only learns before them, from the hosts that have some; see stale.go. Other runs take
 // the rule as it is, and learn only when a host has twice as many pages as it was learned from, so that the pages of a
-// new host need not all be indexed again. They look at the records of those hosts only that may have as
-// many, as hostdb says: else every run would read some hundred records of every small host. The rule is part of a
-// document's stamp.
+// new host need not all be indexed again. They look at the records of those hosts only that may have as many, as hostdb
+// says, and have twice as many as when they were last looked at (titleLooks): else every run would read some hundred
+// records of every small host, and of every large one that is mostly not fetched yet. The rule is part of a document's
+// stamp.
 type titles struct {
 	rd      storage.Reader
 	texts   *walks           // to learn from, ahead of the pages; whoever made them closes them
@@ -230,12 +231,17 @@ func (t *titles) mayLearn(host []byte, old *titleRule) (bool, error) {
 	if err := storage.DecodeHostCounts(value, &t.counts); err != nil {
 		return false, fmt.Errorf("hostdb counts at %s: %w", host, err)
 	}
-	return old.outgrown(&t.counts), nil
+	return old.outgrown(&t.counts) && t.rules.due(host, titlePages(&t.counts)), nil
+}
+
+// titlePages is how many pages of a host may have a title in the index.
+func titlePages(c *storage.HostCounts) int {
+	return int(c.ByStatus[storage.StatusFetched]) + int(c.ByStatus[storage.StatusNotModified])
 }
 
 // outgrown reports whether a host has enough pages to learn another rule, or too few for any.
 func (r *titleRule) outgrown(c *storage.HostCounts) bool {
-	pages := int(c.ByStatus[storage.StatusFetched]) + int(c.ByStatus[storage.StatusNotModified])
+	pages := titlePages(c)
 	if pages < titleLeast {
 		return r.pages > 0
 	}

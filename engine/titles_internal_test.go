@@ -99,3 +99,38 @@ func TestTitlesOutgrown(t *testing.T) {
 		}
 	}
 }
+
+// TestTitleLooks: the first pages of a host are looked at again when it has twice as many as when they were last looked
+// at, or fewer, by an indexing that was done. Within an indexing all parts look, or none.
+func TestTitleLooks(t *testing.T) {
+	var looks titleLooks
+	a, b := []byte("example,a,"), []byte("example,b,")
+	run := func(done bool, host []byte, pages int, want bool) {
+		t.Helper()
+		rules := newTitleRules(nil, &looks)
+		for part := range 2 {
+			if got := rules.due(host, pages); got != want {
+				t.Errorf("part %d: %d pages of %s are due: %t", part, pages, host, got)
+			}
+		}
+		if done {
+			looks.note(rules.looked)
+		}
+	}
+	run(false, a, 8, true)
+	run(true, a, 8, true)
+	run(true, a, 15, false)
+	run(true, b, 15, true)
+	run(true, a, 16, true)
+	run(true, a, 31, false)
+	run(true, a, 15, true) // pages were deleted
+	run(true, a, 29, false)
+	many := map[uint64]int{}
+	for i := range titleLooksMax {
+		many[uint64(i)] = 1
+	}
+	looks.note(many)
+	if run(true, b, 16, true); len(looks.pages) > titleLooksMax {
+		t.Errorf("%d hosts are remembered", len(looks.pages))
+	}
+}

@@ -45,6 +45,7 @@ type work struct {
 	crawlLog  *crawlLog // nil: Options name none
 	answers   *Answers
 	near      nearGroups
+	looks     titleLooks
 	idle      atomic.Bool // searches have the memory of a crawl
 
 	// again says how to seal a segment that a lost store had sealed; nil: it was never sealed. Repair and Rebuild set
@@ -429,8 +430,9 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 	x := indexing{
 		walked: files.walks / 2, // texts and outcomes
 		store:  w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
-		clock: &w.stages, inlinks: w.o.MaxInlinks, report: IndexReport{Segments: o.Segments}, keys: o.keys,
-		refresh: o.Refresh, sorter: w.sorter, builders: min(w.o.Processors, indexBuilders),
+		clock: &w.stages, looks: &w.looks, inlinks: w.o.MaxInlinks, keys: o.keys,
+		report: IndexReport{Segments: o.Segments}, refresh: o.Refresh,
+		sorter: w.sorter, builders: min(w.o.Processors, indexBuilders),
 	}
 	if x.ranked, err = isRanked(w.store); err != nil {
 		return x.report, err
