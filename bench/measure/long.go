@@ -218,23 +218,19 @@ func (r *LongRun) rates() (mean, least float64) {
 	return mean, least
 }
 
-// quarters returns what a page costs in the first and in the last quarter of the time; 0, 0: none was fetched in one.
+// quarters returns what one of the first quarter of the pages costs, and one of the last; 0, 0: it was looked at too
+// few times.
 func (r *LongRun) quarters() (first, last time.Duration) {
 	s := r.Samples
 	if len(s) < 5 {
 		return 0, 0
 	}
-	from := s[0].At
-	whole := s[len(s)-1].At - from
-	at := func(part time.Duration) LongSample {
-		i, _ := slices.BinarySearchFunc(s, from+whole*part/4, func(l LongSample, t time.Duration) int {
-			return cmp.Compare(l.At, t)
-		})
+	begin, end := s[0], s[len(s)-1]
+	at := func(part int) LongSample {
+		pages := begin.Pages + (end.Pages-begin.Pages)*part/4
+		i, _ := slices.BinarySearchFunc(s, pages, func(l LongSample, n int) int { return cmp.Compare(l.Pages, n) })
 		return s[i]
 	}
 	cost := func(a, b LongSample) time.Duration { return (b.CPU - a.CPU) / time.Duration(max(1, b.Pages-a.Pages)) }
-	if at(1).Pages == s[0].Pages || at(3).Pages == s[len(s)-1].Pages {
-		return 0, 0
-	}
-	return cost(s[0], at(1)), cost(at(3), s[len(s)-1])
+	return cost(begin, at(1)), cost(at(3), end)
 }

@@ -95,12 +95,12 @@ func TestLongCurves(t *testing.T) {
 	}
 }
 
-// TestLongQuarters: what a page costs in the first and in the last quarter of the time, however many each has.
+// TestLongQuarters: what a page costs in the first and in the last quarter of the pages, however long each takes.
 func TestLongQuarters(t *testing.T) {
-	grows := longRun(join(same(10, 100), same(20, 50), same(10, 20))...)
+	grows := longRun(join(same(5, 200), same(10, 100), same(10, 50), same(25, 60))...)
 	for i := range grows.Samples {
-		if i > 30 { // 500 µs a page until then, and 600 more from there on
-			later := grows.Samples[i].Pages - grows.Samples[30].Pages
+		if i > 25 { // 500 µs a page until then, and 600 more from there on
+			later := grows.Samples[i].Pages - grows.Samples[25].Pages
 			grows.Samples[i].CPU += time.Duration(later) * 600 * time.Microsecond
 		}
 	}
@@ -108,9 +108,12 @@ func TestLongQuarters(t *testing.T) {
 		run         *LongRun
 		first, last time.Duration
 	}{
-		"steady":                  {longRun(same(40, 100)...), 500 * time.Microsecond, 500 * time.Microsecond},
-		"grows":                   {grows, 500 * time.Microsecond, 1100 * time.Microsecond},
-		"nothing in one of them":  {longRun(join(same(30, 100), same(10, 0))...), 0, 0},
+		"steady": {longRun(same(40, 100)...), 500 * time.Microsecond, 500 * time.Microsecond},
+		"grows":  {grows, 500 * time.Microsecond, 1100 * time.Microsecond},
+		"nothing at the end": {
+			longRun(join(same(30, 100), same(10, 0))...), 500 * time.Microsecond, 500 * time.Microsecond,
+		},
+		"nothing after the first": {longRun(same(9, 0)...), 0, 0},
 		"too short for a quarter": {longRun(same(3, 7)...), 0, 0},
 		"nothing":                 {&LongRun{}, 0, 0},
 	} {

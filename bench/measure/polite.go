@@ -44,7 +44,7 @@ const (
 // the time the crawler waits. The servers judge that it was polite.
 //
 // A line has what a page takes of the processor, how much of it that is of what it takes without a delay, and how much
-// one of the last quarter of the time takes of what one of the first does; the segments, the WARC files and the tables
+// one of the last quarter of the pages takes of what one of the first does; the segments, the WARC files and the tables
 // that were made; and the bytes that were written for a page.
 func Polite(ctx context.Context, o PoliteOptions) error {
 	slow, pages, err := o.round(ctx, o.Delay, "--max-time", o.Time.String())

@@ -58,7 +58,7 @@ where updatedb and the index fall behind. The crawl ends with work that grows wi
 A crawl as the real web needs it: hosts of very different sizes, some slow, some failing, some that ask for a second
 between requests, and a delay for all the others; beside it the same web without a delay, up to as many pages. Most of
 the time the crawler waits for hosts, and hosts come to their ends one after another. The servers judge that no request
-came too soon. last/first is what a page costs in the last quarter of the time, in units of what it costs in the first.
+came too soon. last/first is what one of the last quarter of the pages costs, in units of what one of the first does.
 small-tables are those under 4 KB; written counts every byte that the crawler wrote to the disk. With --hosts 4000
 --pages 1000 --delay 14s --concurrency 400 --max-time 1h it is an hour in which hosts have work to the end.`,
 		units: []string{
