@@ -61,6 +61,8 @@ const (
 	gatherShare   = 20
 	gatherMax     = 3 * time.Second
 	gatherPages   = 4000
+	// gatherMemory is how many bytes of seed lines from a pipe or a request are held in memory; more go to disk.
+	gatherMemory = 1 << 20
 	// clockFirst and clockLast are the years that times are kept for: a time in milliseconds or nanoseconds is 0 where
 	// there is none, and nanoseconds end in 2262.
 	clockFirst = 1971

@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"time"
 
-	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/storage"
 )
 
@@ -34,37 +32,6 @@ type SeedReader struct {
 }
 
 func (o *InjectOptions) empty() bool { return len(o.URLs)+len(o.Files)+len(o.Readers) == 0 }
-
-// open opens the sources. The caller must call closeAll when it has read them.
-func (o *InjectOptions) open() (sources []phases.SeedFile, closeAll func(), err error) {
-	var files []*os.File
-	closeAll = func() {
-		for _, f := range files {
-			f.Close() // it was only read
-		}
-	}
-	for _, name := range o.Files {
-		if name == "-" && o.Stdin != nil {
-			sources = append(sources, phases.SeedFile{Reader: o.Stdin})
-			continue
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			closeAll()
-			return nil, func() {}, fmt.Errorf("seed file: %w", err)
-		}
-		files = append(files, f)
-		sources = append(sources, phases.SeedFile{Name: name, Reader: f})
-	}
-	for _, r := range o.Readers {
-		source := phases.SeedFile{Reader: r}
-		if named, ok := r.(SeedReader); ok {
-			source.Name = named.Name
-		}
-		sources = append(sources, source)
-	}
-	return sources, closeAll, nil
-}
 
 // GenerateOptions bound fetchlists. The zero value makes one, of the million best URLs that are due. Negative bounds
 // are refused.

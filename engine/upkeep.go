@@ -118,17 +118,17 @@ func (u *Upkeep) FreeGenerate(ctx context.Context, o FreeGenerateOptions) (FreeG
 	}
 	defer leave()
 	w, start := u.w, u.w.now()
+	in := InjectOptions{Files: o.Files, Stdin: o.Stdin, Readers: o.Readers}
+	sources, closeAll, err := in.gather(ctx, w.store)
+	if err != nil {
+		return FreeGenerateReport{}, fmt.Errorf("freegen: %w", err)
+	}
+	defer closeAll()
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()
 	if w.crawling {
 		return FreeGenerateReport{}, wrapf(ErrBusy, "freegen")
 	}
-	in := InjectOptions{Files: o.Files, Stdin: o.Stdin, Readers: o.Readers}
-	sources, closeAll, err := in.open()
-	if err != nil {
-		return FreeGenerateReport{}, fmt.Errorf("freegen: %w", err)
-	}
-	defer closeAll()
 	f, err := w.phases.FreeGenerate(ctx, phases.FreeList{Lines: o.URLs, Sources: sources})
 	r := FreeGenerateReport{
 		Segment: f.Segment, Selected: f.Selected, Lines: f.Lines, Merged: f.Merged, Filtered: f.Filtered,

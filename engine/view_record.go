@@ -132,6 +132,15 @@ func timeText(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 
+// daysText writes how long something lasts, in days if it is whole ones.
+func daysText(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d >= day && d%day == 0 {
+		return count(int(d/day), "day")
+	}
+	return d.String()
+}
+
 func viewRecord(r inspect.Record) (RecordView, error) {
 	u, err := r.Key.URL()
 	if err != nil {

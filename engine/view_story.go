@@ -144,7 +144,7 @@ func (s URLStory) String() string {
 		fmt.Fprintf(&b, "  near group %s: %s, the best is %s\n", n.Group, count(len(n.Pages), "page"), n.Best)
 	}
 	if r := s.Record; r != nil && !s.NextDue.IsZero() {
-		fmt.Fprintf(&b, "  next due   %s, every %s", timeText(s.NextDue), r.Interval)
+		fmt.Fprintf(&b, "  next due   %s, every %s", timeText(s.NextDue), daysText(time.Duration(r.Interval)))
 		if r.Retries > 0 {
 			fmt.Fprintf(&b, ", %s in a row", count(int(r.Retries), "failure"))
 		}

@@ -224,13 +224,13 @@ func (w *work) took(start time.Time) Duration { return Duration(w.now().Sub(star
 func (w *work) inject(ctx context.Context, o InjectOptions) (InjectReport, []urlkey.HostKey, error) {
 	start := w.now()
 	defer w.stages.time(stageInject)()
-	w.crawldbMu.Lock()
-	defer w.crawldbMu.Unlock()
-	sources, closeAll, err := o.open()
+	sources, closeAll, err := o.gather(ctx, w.store)
 	if err != nil {
 		return InjectReport{}, nil, fmt.Errorf("injecting: %w", err)
 	}
 	defer closeAll()
+	w.crawldbMu.Lock()
+	defer w.crawldbMu.Unlock()
 	in, err := w.phases.Inject(ctx, phases.InjectOptions{
 		URLs: o.URLs, Sources: sources, Overwrite: o.Overwrite, Update: o.Update,
 	})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -74,25 +75,34 @@ func eachLine[T fmt.Stringer](c *console, values iter.Seq2[T, error], asJSON boo
 
 func readhostCommand(c *console) *cobra.Command {
 	var f flags
-	var host string
+	var host, by string
 	var top int
+	var orders []string
+	for _, order := range engine.HostOrders() {
+		orders = append(orders, string(order))
+	}
 	cmd := &cobra.Command{
 		Use:   "readhost",
 		Short: "look inside hostdb",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := together(cmd, "top", "host"); err != nil {
+			if err := errors.Join(together(cmd, "top", "host"), without(cmd, "by", "top")); err != nil {
 				return err
 			}
+			if _, err := oneOf(orders...).parse(by); err != nil {
+				return &usageError{fmt.Errorf("--by %q: %w", by, err)}
+			}
+			filter := engine.HostFilter{Host: host, Top: top, By: engine.HostOrder(by)}
 			return f.withReading(cmd, func(s store) error {
-				return eachLine(c, s.Hosts(cmd.Context(), engine.HostFilter{Host: host, Top: top}), f.json)
+				return eachLine(c, s.Hosts(cmd.Context(), filter), f.json)
 			})
 		},
 	}
 	f.settings(cmd, inViews)
 	f.report(cmd)
 	cmd.Flags().StringVar(&host, "host", "", "only this `host` (docs.python.org or host:port)")
-	addCount(cmd.Flags(), &top, "top", 0, 0, "print only this number of hosts, those with the most URLs (0: all)")
+	addCount(cmd.Flags(), &top, "top", 0, 0, "print only so many hosts, those with the most of --by (0: all)")
+	cmd.Flags().StringVar(&by, "by", orders[0], "what --top goes by: `"+strings.Join(orders, "|")+"`")
 	return cmd
 }
 

@@ -4,6 +4,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,12 +29,26 @@ func removalCommand(
 		}
 		return f.withStore(cmd, o, func(s store) error {
 			r, err := run(cmd.Context(), s, targets)
+			if err == nil && isNothing(r) {
+				fmt.Fprintf(c.err, "seine: nothing is known of %s. %s\n", strings.Join(targets, ", "), targetsHelp)
+			}
 			return c.outcome(r, err, f.json)
 		})
 	}
 	f.settings(cmd, in)
 	f.report(cmd)
 	return cmd
+}
+
+// isNothing reports whether no target of recrawl or delete was known.
+func isNothing(r engine.Report) bool {
+	switch r := r.(type) {
+	case engine.RecrawlReport:
+		return r.Records == 0
+	case engine.DeleteReport:
+		return r.Records+r.Documents+r.Inlinks+r.Withheld+r.Parsed == 0
+	}
+	return false
 }
 
 func recrawlCommand(c *console) *cobra.Command {

@@ -60,6 +60,10 @@ func likeFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 			names = append(names, flag.Name)
 		}
 	})
+	if format := cmd.Flags().Lookup("format"); format != nil && unknown.GetSpecifiedName() == "json" {
+		values, _ := pflag.UnquoteUsage(format)
+		return "; --format takes " + values
+	}
 	like := similar(unknown.GetSpecifiedName(), names)
 	if len(like) == 0 {
 		return ""

@@ -103,6 +103,9 @@ func (f *flags) resolve(cmd *cobra.Command) (r resolved, err error) {
 		}
 	}
 	dir := pick(layers, settingDir)
+	if err := checkFolder(dir.text); err != nil {
+		return r, &usageError{fmt.Errorf("%s: %w", dir.of(settingDir), err)}
+	}
 	r.ownFile = filepath.Join(dir.text, settingsFile)
 	if !f.needsDir || dir.from != fromDefault {
 		if layers[fromDirectory], err = directoryLayer(r.ownFile); err != nil {
@@ -124,6 +127,17 @@ func (f *flags) resolve(cmd *cobra.Command) (r resolved, err error) {
 		return r, &usageError{errors.Join(faults...)}
 	}
 	return r, nil
+}
+
+// checkFolder returns an error if a name cannot be that of a folder, there or to be made.
+func checkFolder(name string) error {
+	switch info, err := os.Stat(name); {
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("%s is a file: name a folder", name)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("a part of %s is a file: name a folder", name)
+	}
+	return nil
 }
 
 // pick returns the value of a setting from the strongest source that has one.
