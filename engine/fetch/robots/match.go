@@ -36,12 +36,13 @@ type rule struct {
 
 func newRule(allow bool, value string) rule {
 	// A pattern that begins with neither '/' nor '*' matches no path (RFC 9309, section 2.2.2).
-	r := rule{allow: allow, pattern: normalise(value)}
+	r := rule{allow: allow}
+	r.anchored, r.wild = strings.HasSuffix(value, "$"), strings.IndexByte(value, '*') >= 0
+	r.pattern = normalise(strings.TrimSuffix(value, "$"), '*')
 	r.length = len(r.pattern)
-	if strings.HasSuffix(r.pattern, "$") {
-		r.anchored, r.pattern = true, r.pattern[:len(r.pattern)-1]
+	if r.anchored {
+		r.length++
 	}
-	r.wild = strings.IndexByte(r.pattern, '*') >= 0
 	return r
 }
 
@@ -60,7 +61,7 @@ func (r *Rules) Allowed(target string) bool {
 	if len(r.rules) == 0 {
 		return true
 	}
-	target = normalise(target)
+	target = normalise(target, 0)
 	best, allow := -1, true
 	for i := range r.rules {
 		rule := &r.rules[i]
@@ -103,11 +104,12 @@ func (r *rule) matches(s string) bool {
 const upperHex = "0123456789ABCDEF"
 
 // normalise brings percent-escapes into one form, so that patterns and paths compare octet by octet. It escapes
-// bytes above ASCII, writes escapes in upper case, and undoes escapes of unreserved bytes. If there is nothing to
-// do it returns s itself.
-func normalise(s string) string {
+// bytes above ASCII, writes escapes in upper case, and undoes escapes of unreserved bytes. It escapes '*' and '$'
+// too, because "%2A" and "%24" are how a pattern names them (RFC 9309, section 2.2.3), but not the wildcard of a
+// pattern. If there is nothing to do it returns s itself.
+func normalise(s string, wildcard byte) string {
 	i := 0
-	for i < len(s) && s[i] != '%' && s[i] > ' ' && s[i] < 0x7f {
+	for i < len(s) && (s[i] == wildcard || isNormal(s[i])) {
 		i++
 	}
 	if i == len(s) {
@@ -129,7 +131,7 @@ func normalise(s string) string {
 				continue
 			}
 		}
-		if c <= ' ' || c >= 0x7f {
+		if c != '%' && c != wildcard && !isNormal(c) {
 			out = append(out, '%', upperHex[c>>4], upperHex[c&15])
 			continue
 		}
@@ -137,6 +139,9 @@ func normalise(s string) string {
 	}
 	return string(out)
 }
+
+// isNormal reports whether a byte that is no wildcard stands for itself.
+func isNormal(c byte) bool { return c > ' ' && c < 0x7f && c != '%' && c != '*' && c != '$' }
 
 func unreserved(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'

@@ -41,7 +41,7 @@ func (r *Rules) Preferences(target string) string {
 	if len(r.preferences) == 0 && len(r.licenses) == 0 {
 		return ""
 	}
-	target = normalise(target)
+	target = normalise(target, 0)
 	var lines []string
 	for _, name := range [...]string{"Content-Usage", "Content-Signal"} {
 		best, value := -1, ""
