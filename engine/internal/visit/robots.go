@@ -279,8 +279,9 @@ func (h *Hosts) answer(at urlkey.URL, resp *fetch.Response, keep keepFunc) (a ro
 		a.body = append([]byte(nil), content...)
 	case a.status >= 300 && a.status < 400:
 		next, err := at.Resolve(resp.Location())
-		if err != nil {
+		if err != nil || next == at { // without a Location it leads to itself, too
 			a.status = 404
+			break
 		}
 		a.next = next
 	}

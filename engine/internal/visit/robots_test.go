@@ -458,6 +458,22 @@ func TestMayFetch(t *testing.T) {
 	}
 }
 
+// TestRobotsRedirectToItself: a redirect without a Location, or to where it comes from, leads nowhere. It is no reason
+// to ask the host again.
+func TestRobotsRedirectToItself(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	for _, location := range []string{"", "/robots.txt", "#rules"} {
+		w.web.set("http://a.example/robots.txt", moved(location))
+		before := w.web.count("http://a.example/robots.txt")
+		if _, err := NewHosts(w.env).MayFetch(context.Background(), w.url("http://a.example/x")); err != nil {
+			t.Errorf("%q: %v", location, err)
+		}
+		if n := w.web.count("http://a.example/robots.txt") - before; n != 1 {
+			t.Errorf("%q: %d requests", location, n)
+		}
+	}
+}
+
 // TestRobotsCutOff: a robots.txt that was cut off because other bodies needed its memory says nothing, however often.
 // It is requested again, from the second time on after a rest.
 func TestRobotsCutOff(t *testing.T) {
