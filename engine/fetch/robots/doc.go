@@ -30,8 +30,8 @@
 //
 // # Bounds
 //
-// The first 512 KiB of a file are read, and 50,000 rules kept. The time to match a path is at most proportional
-// to its length times the number of '*' in a pattern.
+// The lines that end within the first 512 KiB of a file are read, and 50,000 rules kept. The time to match a path
+// is at most proportional to its length times the number of '*' in a pattern.
 //
 // # Deliberately absent
 //

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// maxBytes of a file are read (RFC 9309 requires at least 500 KiB), maxRules of its rules kept. A longer
-// Crawl-delay than maxDelay is taken as maxDelay.
+// Lines that end within maxBytes of a file are read (RFC 9309 requires at least 500 KiB), maxRules of its rules kept.
+// A longer Crawl-delay than maxDelay is taken as maxDelay.
 const (
 	maxBytes = 512 << 10
 	maxRules = 50_000
@@ -47,7 +47,10 @@ type agent struct {
 // Parse parses a file. It skips lines that it does not understand, and accepts any bytes. It does not keep body.
 func Parse(body []byte) *File {
 	f := &File{}
-	body = bytes.TrimPrefix(body[:min(len(body), maxBytes)], []byte("\xef\xbb\xbf"))
+	if len(body) >= maxBytes { // half a line may be a pattern that matches much more
+		body = body[:bytes.LastIndexAny(body[:maxBytes], "\r\n")+1]
+	}
+	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
 	rules, preferences, inRules := 0, 0, true
 	for len(body) > 0 {
 		line := body

@@ -59,6 +59,24 @@ func TestAllowed(t *testing.T) {
 	f("User-agent: *\nDisallow: "+strings.Repeat("/*a", 2000), "seine", strings.Repeat("/aa", 2000), false)
 }
 
+// TestCutLine: the line in which the limit falls says nothing: "Disallow: /private" must not become "Disallow: /", nor
+// "Allow: /docs" "Allow: /".
+func TestCutLine(t *testing.T) {
+	const limit = 512 << 10
+	for _, end := range []string{"\n", "\r", "\r\n"} {
+		for _, field := range []string{"Disallow: /", "Allow: /"} {
+			file := "User-agent: *" + end + "Disallow: /no" + end + "Allow: /no/yes" + end + "#"
+			file += strings.Repeat("x", limit-len(file)-len(end)-len(field)) + end + field
+			for _, more := range []string{"", "nothing" + end, "n" + end + "Disallow: /" + end} {
+				rules := robots.Parse([]byte(file + more)).Rules("seine")
+				if rules.Allowed("/no") || !rules.Allowed("/no/yes") || !rules.Allowed("/x") {
+					t.Errorf("%q: rules after %d bytes count: %q", end, limit, field+more)
+				}
+			}
+		}
+	}
+}
+
 func TestOther(t *testing.T) {
 	file := robots.Parse([]byte("Sitemap: https://h/s.xml\n" +
 		"User-agent: *\nCrawl-delay: 2.5\n" +
