@@ -62,7 +62,9 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 		}
 		return
 	}
-	o.Flags |= robotsFlags(p)
+	if o.Flags |= robotsFlags(p); o.Flags&storage.FlagNoIndex != 0 {
+		o.Signature, o.SimHash = unindexed(o.Signature), 0
+	}
 	g.readRefresh(a, s)
 	if !p.Canonical.IsZero() {
 		o.Canonical = p.Canonical.Key()
@@ -88,6 +90,17 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 		}
 	}
 	s.text.Flags = o.Flags
+}
+
+// unindexed is the signature of a page that must not be indexed. It is equal to that of such pages only, so that none of
+// them takes the place of a page that may be found.
+func unindexed(s storage.Signature) storage.Signature {
+	if s != (storage.Signature{}) {
+		for i := range s {
+			s[i] = ^s[i]
+		}
+	}
+	return s
 }
 
 // readRefresh stores a page's refresh to another page as a redirect. The page keeps its text and links. A page whose
