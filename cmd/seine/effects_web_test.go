@@ -64,7 +64,7 @@ var effectsPages = map[string]string{
 	"a/copy":        `<title>Copy</title><p>The same net twice.`,
 	"a/longer-copy": `<title>Copy</title><p>The same net twice.`,
 	"a/agent":       `<meta name=otherbot content="noindex,nofollow"><a href="/for-some">link</a>`,
-	"a/for-some":    `<title>Some</title>`,
+	"a/for-some":    `<title>D</title><a href="/d2">d2</a>`, // as d/, which is better known
 	"b/":            `<title>B</title><a href="/b2">b2</a> <a href="http://a.example/moved">moved</a>`,
 	"b/b2":          `<title>B2</title>`,
 	"d/":            `<title>D</title><a href="/d2">d2</a>`,

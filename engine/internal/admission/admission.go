@@ -171,6 +171,9 @@ func (a *Admission) Denied(u urlkey.URL) bool {
 	return len(a.o.Live) > 0 && a.live.accept(u) != ""
 }
 
+// LiveRules identifies the rules of the live filters that are in force, of which Denied depends.
+func (a *Admission) LiveRules() uint64 { return a.live.sum.Load() }
+
 // ofFacts decides by what the caller knows.
 func (a *Admission) ofFacts(u urlkey.URL, f Facts) Verdict {
 	depth := a.o.MaxDepth

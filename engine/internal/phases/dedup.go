@@ -46,21 +46,22 @@ type Deduped struct {
 // page that was a duplicate and is now the best of its group, or alone, is restored.
 //
 // Which page is the best is a function of crawldb alone: of what DedupOptions.Order names, then of the URL's
-// key. Neither the order nor the speed in which pages arrived matters.
+// key. Neither the order nor the speed in which pages arrived matters. Pages that a live filter denies, which the index
+// does not have, are left out and stay what they are.
 func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 	if o.Order == nil {
 		o.Order = DefaultDedupOrder()
 	}
-	whole := o.Segments == nil && o.Signatures == nil
+	whole, rules := o.Segments == nil && o.Signatures == nil, p.env.Admission.LiveRules()
 	if whole {
-		groups, settled, err := p.deduped(o.Order, o.MarkNear)
+		groups, settled, err := p.deduped(o.Order, o.MarkNear, rules)
 		if settled || err != nil {
 			return Deduped{Groups: groups}, err
 		}
 	}
 	d := dedup{
-		p: p, since: p.env.Store.Moment(), whole: whole, order: o.Order, markNear: o.MarkNear, restored: o.Restored,
-		fresh:       o.Segments,
+		p: p, since: p.env.Store.Moment(), whole: whole, rules: rules, order: o.Order, markNear: o.MarkNear,
+		restored: o.Restored, fresh: o.Segments,
 		trapChanges: p.env.Admission.NewChanges(),
 		pages:       p.env.Sorter(foldLast), groups: p.env.Sorter(foldLast), changes: p.env.Sorter(foldLast),
 	}
@@ -102,6 +103,7 @@ type dedup struct {
 	order                  []DedupKey
 	since                  uint64 // see storage.Store.Moment
 	whole                  bool   // all pages are compared
+	rules                  uint64 // of the live filters, when it began
 	markNear               bool
 	restored               func(key []byte) error
 	fresh                  []uint32 // segments whose pages the trap watch has not seen yet
@@ -277,6 +279,13 @@ func (d *dedup) loadOne(key []byte, values [][]byte, old []byte) error {
 	if alone && r.Status != storage.StatusDuplicate || d.markNear && r.Near() != 0 && !isNearKey(signature) {
 		return nil
 	}
+	u, err := urlkey.Key(key).URL()
+	if err != nil {
+		return fmt.Errorf("crawldb record %s: %w", key, err)
+	}
+	if d.p.env.Admission.Denied(u) { // it is not found, so it must hide no page that is
+		return nil
+	}
 	if err := d.groups.Add(append(append(d.value[:0], signature...), key...), old); err != nil {
 		return fmt.Errorf("sorting groups: %w", err)
 	}
@@ -375,8 +384,8 @@ func (d *dedup) watchCopies() {
 func (d *dedup) write(ctx context.Context) error {
 	ing := d.p.env.Store.NewIngestion()
 	defer ing.Abort()
-	if d.whole {
-		ing.Mark(dedupMark, appendDeduped(nil, d.order, d.markNear, d.result.Groups), d.since)
+	if d.whole && d.rules == d.p.env.Admission.LiveRules() {
+		ing.Mark(dedupMark, appendDeduped(nil, d.order, d.markNear, d.rules, d.result.Groups), d.since)
 	}
 	if len(d.grouped) > 0 {
 		queue := ing.Table(storage.NearChanged())

@@ -12,9 +12,10 @@ import (
 //	uvarint   number of groups
 //	'=', '~'  equal pages only, or near-duplicates too
 //	          the order, a byte for each key
+//	8 bytes   the rules of the live filters
 const dedupMark = "dedup"
 
-func appendDeduped(dst []byte, order []DedupKey, markNear bool, groups uint64) []byte {
+func appendDeduped(dst []byte, order []DedupKey, markNear bool, rules, groups uint64) []byte {
 	dst = append(binary.AppendUvarint(dst, groups), '=')
 	if markNear {
 		dst[len(dst)-1] = '~'
@@ -22,16 +23,16 @@ func appendDeduped(dst []byte, order []DedupKey, markNear bool, groups uint64) [
 	for _, k := range order {
 		dst = append(dst, byte(k))
 	}
-	return dst
+	return binary.LittleEndian.AppendUint64(dst, rules)
 }
 
 // deduped reports whether all pages were compared in that order, and nothing changed since then; and how many groups
 // there are.
-func (p *Phases) deduped(order []DedupKey, markNear bool) (groups uint64, settled bool, err error) {
+func (p *Phases) deduped(order []DedupKey, markNear bool, rules uint64) (groups uint64, settled bool, err error) {
 	value, ok, err := p.env.Store.Mark(dedupMark)
 	if err != nil || !ok {
 		return 0, false, err
 	}
 	groups, n := binary.Uvarint(value)
-	return groups, n > 0 && bytes.Equal(value, appendDeduped(nil, order, markNear, groups)), nil
+	return groups, n > 0 && bytes.Equal(value, appendDeduped(nil, order, markNear, rules, groups)), nil
 }

@@ -73,7 +73,7 @@
 //   - Choosing URLs reads about as many due keys as URLs are chosen, whatever the host has (due.go for the order).
 //   - Scores depend neither on the order of the pages of a segment nor on when the scope widened. Depths and hops are
 //     those of a search in breadth through all links that were seen, in whatever order the pages were fetched.
-//   - The survivor among equal pages is a function of crawldb alone.
+//   - The survivor among equal pages is a function of crawldb, and of the rules of the live filters, alone.
 //   - Only admission is asked whether a URL may be crawled.
 //   - No store error is dropped; each says what was being done.
 //
