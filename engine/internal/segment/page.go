@@ -62,9 +62,7 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 		}
 		return
 	}
-	if o.Flags |= robotsFlags(p); o.Flags&storage.FlagNoIndex != 0 {
-		o.Signature, o.SimHash = unindexed(o.Signature), 0
-	}
+	obeyRobots(o, p)
 	g.readRefresh(a, s)
 	if !p.Canonical.IsZero() {
 		o.Canonical = p.Canonical.Key()
@@ -92,15 +90,19 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 	s.text.Flags = o.Flags
 }
 
-// unindexed is the signature of a page that must not be indexed. It is equal to that of such pages only, so that none of
-// them takes the place of a page that may be found.
-func unindexed(s storage.Signature) storage.Signature {
-	if s != (storage.Signature{}) {
-		for i := range s {
-			s[i] = ^s[i]
-		}
+// obeyRobots notes the robots directives of a page. If it must not be indexed, its signature becomes the complement,
+// which is equal to those of such pages only: none of them takes the place of a page that may be found.
+func obeyRobots(o *storage.FetchOutcome, p *parse.Page) {
+	o.Flags |= robotsFlags(p)
+	if o.Flags&storage.FlagNoIndex == 0 {
+		return
 	}
-	return s
+	if o.SimHash = 0; o.Signature.IsZero() {
+		return
+	}
+	for i := range o.Signature {
+		o.Signature[i] = ^o.Signature[i]
+	}
 }
 
 // readRefresh stores a page's refresh to another page as a redirect. The page keeps its text and links. A page whose
