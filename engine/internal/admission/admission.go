@@ -316,8 +316,12 @@ func (a *Admission) Closed() []Closed { return a.traps.list() }
 // Page counts a page that was fetched in the segments of this Dedup, by its key.
 func (a *Admission) Page(key []byte) { a.traps.page(key) }
 
-// Group counts the copies in a group of equal pages.
-func (a *Admission) Group(group []Copy) { a.traps.group(group) }
+// WatchesTraps reports whether Page and Copies count anything.
+func (a *Admission) WatchesTraps() bool { return a.traps.percent > 0 }
+
+// Copies counts pages with the same content that belong to one prefix (TrapPrefix): how many there are, and how many of
+// them were fetched in the segments of this Dedup.
+func (a *Admission) Copies(prefix []byte, all, fresh int) { a.traps.copies(prefix, all, fresh) }
 
 // HostBudget returns the budget of a host. Without a limit, Used is not filled in. Any goroutine may call it; it may
 // read the store.

@@ -9,6 +9,7 @@ import (
 	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // TestChanges: the answer changes with Commit, and neither earlier nor for a process whose ingestion was lost. What
@@ -264,6 +265,27 @@ func TestDamagedSeeds(t *testing.T) {
 	}
 }
 
+// equalPage is one page of a group of equal pages. Fresh means that it was fetched in the segments of this Dedup.
+type equalPage struct {
+	Key   urlkey.Key
+	Fresh bool
+}
+
+// tellOf tells the trap watch of a group of equal pages, as Dedup does.
+func tellOf(a *admission.Admission, pages []equalPage) {
+	all, fresh := map[string]int{}, map[string]int{}
+	for _, p := range pages {
+		prefix := string(admission.TrapPrefix([]byte(p.Key)))
+		all[prefix]++
+		if p.Fresh {
+			fresh[prefix]++
+		}
+	}
+	for prefix, n := range all {
+		a.Copies([]byte(prefix), n, fresh[prefix])
+	}
+}
+
 // TestTraps: a prefix most of whose recent pages are copies of one another is closed, stays closed over a restart, and
 // nothing else is.
 func TestTraps(t *testing.T) {
@@ -271,23 +293,23 @@ func TestTraps(t *testing.T) {
 	o := admission.Options{Scope: policy.ScopeAny, TrapPercent: 90}
 	a := w.process(o)
 	w.seed(a, false, "http://seed.example/")
-	pages := func(prefix string, n int) (keys []admission.Copy) {
+	pages := func(prefix string, n int) (keys []equalPage) {
 		for i := range n {
 			key := w.url(prefix + string(rune('a'+i/26)) + string(rune('a'+i%26))).Key()
 			a.Page([]byte(key))
-			keys = append(keys, admission.Copy{Key: key, Fresh: true})
+			keys = append(keys, equalPage{Key: key, Fresh: true})
 		}
 		return keys
 	}
-	a.Group(pages("http://a.example/cal?month=", 200))
-	a.Group(pages("http://a.example/few/", 199)) // too few to judge
-	a.Group(pages("http://seed.example/", 200))  // the root of a seed's host
-	a.Group(pages("http://seed.example/in/", 200))
-	a.Group(pages("http://other.example/", 200))
+	tellOf(a, pages("http://a.example/cal?month=", 200))
+	tellOf(a, pages("http://a.example/few/", 199)) // too few to judge
+	tellOf(a, pages("http://seed.example/", 200))  // the root of a seed's host
+	tellOf(a, pages("http://seed.example/in/", 200))
+	tellOf(a, pages("http://other.example/", 200))
 	half := pages("http://a.example/half/", 200)
-	a.Group(half[:100])
+	tellOf(a, half[:100])
 	for i, page := range pages("http://a.example/fr/", 200) { // each equal to one elsewhere
-		a.Group([]admission.Copy{page, {Key: half[i].Key, Fresh: true}})
+		tellOf(a, []equalPage{page, {Key: half[i].Key, Fresh: true}})
 	}
 	c := a.NewChanges()
 	if n := a.CloseTraps(c); n != 3 || len(w.warns) != 0 {
@@ -329,14 +351,14 @@ func TestTrapsFade(t *testing.T) {
 	a := w.process(admission.Options{Scope: policy.ScopeAny, TrapPercent: 50})
 	fetch := func(n, copies int) int {
 		t.Helper()
-		var group []admission.Copy
+		var group []equalPage
 		for i := range n {
 			key := w.url("http://a.example/" + string(rune('a'+i/26)) + string(rune('a'+i%26))).Key()
 			a.Page([]byte(key))
-			group = append(group, admission.Copy{Key: key, Fresh: i < copies})
+			group = append(group, equalPage{Key: key, Fresh: i < copies})
 		}
-		a.Group(group)
-		a.Group(group[:1]) // a page alone is no copy
+		tellOf(a, group)
+		tellOf(a, group[:1]) // a page alone is no copy
 		c := a.NewChanges()
 		closed := a.CloseTraps(c)
 		w.apply(c, false)

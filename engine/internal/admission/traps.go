@@ -133,8 +133,8 @@ func watched(key []byte) (ends [2 + trapFolders]int, n int) {
 	return ends, n
 }
 
-// deepest returns the prefix that a key belongs to.
-func deepest(key []byte) (prefix []byte) {
+// TrapPrefix returns the prefix that a key belongs to, as the trap watch counts pages.
+func TrapPrefix(key []byte) (prefix []byte) {
 	ends, n := watched(key)
 	if n == 0 {
 		return nil
@@ -157,31 +157,14 @@ func (t *traps) count(prefix []byte) *prefixCount {
 // page counts a page that was fetched.
 func (t *traps) page(key []byte) {
 	if t.percent > 0 {
-		t.count(deepest(key)).pages++
+		t.count(TrapPrefix(key)).pages++
 	}
 }
 
-// Copy is one page of a group of equal pages. Fresh means that it was fetched in the segments of this Dedup.
-type Copy struct {
-	Key   urlkey.Key
-	Fresh bool
-}
-
-// group counts the copies in a group of equal pages.
-func (t *traps) group(group []Copy) {
-	if t.percent <= 0 || len(group) < 2 {
-		return
-	}
-	all, fresh := map[string]int{}, map[string]int{}
-	for i := range group {
-		p := string(deepest([]byte(group[i].Key)))
-		all[p]++
-		if group[i].Fresh {
-			fresh[p]++
-		}
-	}
-	for p, n := range fresh {
-		t.count([]byte(p)).copies += min(n, all[p]-1)
+// copies counts equal pages of a prefix, and how many of them are fresh. One of them is no copy.
+func (t *traps) copies(prefix []byte, all, fresh int) {
+	if n := min(fresh, all-1); n > 0 && t.percent > 0 {
+		t.count(prefix).copies += n
 	}
 }
 

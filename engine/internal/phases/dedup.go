@@ -65,6 +65,7 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 		trapChanges: p.env.Admission.NewChanges(),
 		pages:       p.env.Sorter(foldLast), groups: p.env.Sorter(foldLast), changes: p.env.Sorter(foldLast),
 	}
+	d.copies = &copies{watch: p.env.Admission, sorter: p.env.Sorter(foldCopies)}
 	defer d.close()
 	looked, touched, err := d.groupNear(ctx)
 	d.result.Near = looked
@@ -84,6 +85,9 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 		err = errors.Join(d.decideAll(ctx), d.groups.Close())
 	}
 	if err == nil {
+		err = errors.Join(d.copies.count(ctx), d.copies.sorter.Close())
+	}
+	if err == nil {
 		d.result.Closed = p.env.Admission.CloseTraps(d.trapChanges)
 		err = d.write(ctx)
 	}
@@ -96,8 +100,10 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 // dedup is one run of Dedup. Signatures and URLs have no order in common, so the pages of a signature
 // are looked up by way of two sorters:
 //
-//	signatures ─▶ pages: key → signature, alone?   ─ join with crawldb ─▶
-//	              groups: signature, key → record  ─ group by group ─▶ changes: key → record
+//	signatures ─▶ pages: key → signature, alone?         ─ join with crawldb ─▶
+//	              groups: signature, rank, key → record  ─ group by group ─▶ changes: key → record
+//
+// A million pages may be equal, so no group is held in memory: the rank has the best page of a group come first.
 type dedup struct {
 	p                      *Phases
 	order                  []DedupKey
@@ -111,14 +117,13 @@ type dedup struct {
 	grouped                []storage.SimHash // kept in storage.NearChanged, ascending
 	result                 Deduped
 	pages, groups, changes *storage.Sorter
-	keys                   [][]byte // entries of the current signature
-	group                  []member
-	copies                 []admission.Copy
-	value                  []byte
+	copies                 *copies
+	group, first           []byte // the group whose pages are being added; its first page, while there is no other
+	key, value             []byte
 }
 
 func (d *dedup) close() {
-	for _, s := range []*storage.Sorter{d.pages, d.groups, d.changes} {
+	for _, s := range []*storage.Sorter{d.pages, d.groups, d.changes, d.copies.sorter} {
 		s.Close()
 	}
 }
@@ -153,13 +158,12 @@ func (d *dedup) find(ctx context.Context, o DedupOptions) error {
 		}
 		ok := sc.SeekGE(run.Key())
 		for ; ok && bytes.HasPrefix(sc.Key(), run.Key()); ok = sc.Next() {
-			d.add(sc.Key())
-		}
-		if err := d.lookUp(); err != nil {
-			return err
+			if err := d.addEntry(sc.Key()); err != nil {
+				return err
+			}
 		}
 	}
-	return errors.Join(sc.Err(), run.Err())
+	return errors.Join(sc.Err(), run.Err(), d.endGroup(true))
 }
 
 // signaturesOf adds the signatures of a segment's pages.
@@ -204,44 +208,56 @@ func (d *dedup) findAll(ctx context.Context) error {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if len(d.keys) > 0 && !bytes.HasPrefix(d.keys[0], sc.Key()[:min(len(sc.Key()), len(storage.Signature{}))]) {
-			if err := d.lookUp(); err != nil {
-				return err
-			}
-		}
-		d.add(sc.Key())
-	}
-	if err := sc.Err(); err != nil {
-		return err
-	}
-	return d.lookUp()
-}
-
-// add notes an entry of the current signature.
-func (d *dedup) add(entry []byte) {
-	n := len(d.keys)
-	if n == cap(d.keys) {
-		d.keys = append(d.keys, nil)
-	}
-	d.keys = d.keys[:n+1]
-	d.keys[n] = append(d.keys[n][:0], entry...)
-}
-
-// lookUp adds all pages with the current signature to those whose records are looked up.
-func (d *dedup) lookUp() error {
-	defer func() { d.keys = d.keys[:0] }()
-	for _, entry := range d.keys {
-		signature, page, err := storage.SplitSignatureKey(entry)
-		if err != nil {
+		if err := d.addEntry(sc.Key()); err != nil {
 			return err
 		}
-		d.value = append(d.value[:0], signature[:]...)
-		if len(d.keys) == 1 {
-			d.value = append(d.value, 1)
+	}
+	return errors.Join(sc.Err(), d.endGroup(true))
+}
+
+// addEntry adds the page of an entry of the range of signatures to those whose records are looked up.
+func (d *dedup) addEntry(entry []byte) error {
+	signature, page, err := storage.SplitSignatureKey(entry)
+	if err != nil {
+		return err
+	}
+	return d.add(signature[:], page)
+}
+
+// add adds a page to those whose records are looked up. The pages of a group come together, and at last endGroup is
+// called: a page that no other of its group follows is alone.
+func (d *dedup) add(group, page []byte) error {
+	if !bytes.Equal(group, d.group) {
+		err := d.endGroup(true)
+		d.group, d.first = append(d.group[:0], group...), append(d.first[:0], page...)
+		return err
+	}
+	if len(d.first) > 0 {
+		if err := d.lookUp(d.first, false); err != nil {
+			return err
 		}
-		if err := d.pages.Add(page, d.value); err != nil {
-			return fmt.Errorf("sorting pages: %w", err)
-		}
+		d.first = d.first[:0]
+	}
+	return d.lookUp(page, false)
+}
+
+// endGroup ends the group whose pages are being added; whole: it has no others.
+func (d *dedup) endGroup(whole bool) (err error) {
+	if len(d.first) > 0 {
+		err = d.lookUp(d.first, whole)
+	}
+	d.group, d.first = d.group[:0], d.first[:0]
+	return err
+}
+
+// lookUp adds a page of the current group.
+func (d *dedup) lookUp(page []byte, alone bool) error {
+	d.value = append(d.value[:0], d.group...)
+	if alone {
+		d.value = append(d.value, 1)
+	}
+	if err := d.pages.Add(page, d.value); err != nil {
+		return fmt.Errorf("sorting pages: %w", err)
 	}
 	return nil
 }
@@ -286,7 +302,8 @@ func (d *dedup) loadOne(key []byte, values [][]byte, old []byte) error {
 	if d.p.env.Admission.Denied(u) { // it is not found, so it must hide no page that is
 		return nil
 	}
-	if err := d.groups.Add(append(append(d.value[:0], signature...), key...), old); err != nil {
+	d.key = append(appendRank(append(d.key[:0], signature...), d.order, key, &r), key...)
+	if err := d.groups.Add(d.key, old); err != nil {
 		return fmt.Errorf("sorting groups: %w", err)
 	}
 	return nil
@@ -300,84 +317,51 @@ func (d *dedup) decideAll(ctx context.Context) error {
 	}
 	defer run.Close()
 	var signature storage.Signature
-	for n := 0; run.Next(); n++ {
+	rank := len(signature) + rankWidth(d.order)
+	for n, size := 0, 0; run.Next(); n++ {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if !bytes.HasPrefix(run.Key(), signature[:]) {
-			if err := d.decide(); err != nil {
-				return err
-			}
 			copy(signature[:], run.Key())
+			size = 0
 		}
-		m := member{key: urlkey.Key(run.Key()[len(signature):])}
-		if err := storage.DecodeRecord(run.Value(), &m.r); err != nil {
-			return fmt.Errorf("crawldb record %s: %w", m.key, err)
+		if size++; size == 2 {
+			d.result.Groups++
 		}
-		m.fresh = slices.Contains(d.fresh, m.r.Segment)
-		d.group = append(d.group, m)
+		if err := d.decide(signature[:], run.Key()[rank:], run.Value(), size > 1); err != nil {
+			return err
+		}
 	}
-	if err := run.Err(); err != nil {
-		return err
-	}
-	return d.decide()
+	return run.Err()
 }
 
-// decide keeps the best page of the group and marks the others.
-func (d *dedup) decide() error {
-	defer func() { d.group = d.group[:0] }()
-	best := 0
-	for i := range d.group {
-		m := &d.group[i]
-		if compareMembers(d.order, m, &d.group[best]) < 0 {
-			best = i
-		}
-	}
-	if len(d.group) > 1 {
-		d.result.Groups++
+// decide keeps the best page of a group and marks the others.
+func (d *dedup) decide(group, key, record []byte, duplicate bool) error {
+	var r storage.Record
+	if err := storage.DecodeRecord(record, &r); err != nil {
+		return fmt.Errorf("crawldb record %s: %w", key, err)
 	}
 	if len(d.fresh) > 0 {
-		d.watchCopies()
+		if err := d.copies.add(group, key, &r, slices.Contains(d.fresh, r.Segment)); err != nil {
+			return err
+		}
 	}
-	for i := range d.group {
-		m := &d.group[i]
-		duplicate := i != best
-		if duplicate == (m.r.Status == storage.StatusDuplicate) {
-			continue
-		}
-		m.r.Status = storage.StatusFetched
-		if duplicate {
-			m.r.Status = storage.StatusDuplicate
-			d.result.Marked++
-		} else {
-			d.result.Restored++
-		}
-		d.value = storage.AppendRecord(d.value[:0], &m.r)
-		if err := d.changes.Add([]byte(m.key), d.value); err != nil {
-			return fmt.Errorf("sorting changes: %w", err)
-		}
+	if duplicate == (r.Status == storage.StatusDuplicate) {
+		return nil
+	}
+	r.Status = storage.StatusFetched
+	if duplicate {
+		r.Status = storage.StatusDuplicate
+		d.result.Marked++
+	} else {
+		d.result.Restored++
+	}
+	d.value = storage.AppendRecord(d.value[:0], &r)
+	if err := d.changes.Add(key, d.value); err != nil {
+		return fmt.Errorf("sorting changes: %w", err)
 	}
 	return nil
-}
-
-// watchCopies tells the trap watch of the pages of the group that are equal: those of one signature.
-func (d *dedup) watchCopies() {
-	bySignature := make([]*member, len(d.group))
-	for i := range d.group {
-		bySignature[i] = &d.group[i]
-	}
-	slices.SortStableFunc(bySignature, func(a, b *member) int {
-		return bytes.Compare(a.r.Signature[:], b.r.Signature[:])
-	})
-	d.copies = d.copies[:0]
-	for i, m := range bySignature {
-		if i > 0 && m.r.Signature != bySignature[i-1].r.Signature {
-			d.p.env.Admission.Group(d.copies)
-			d.copies = d.copies[:0]
-		}
-		d.copies = append(d.copies, admission.Copy{Key: m.key, Fresh: m.fresh})
-	}
-	d.p.env.Admission.Group(d.copies)
 }
 
 // write ingests the changed records together with the deletions from the index and the closed prefixes.
@@ -502,10 +486,12 @@ func (d *dedup) findNear(ctx context.Context, touched []storage.SimHash) error {
 	if d.whole {
 		return d.findAllNear(ctx, pages)
 	}
+	var key []byte
 	for n, group := range touched {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
+		key = appendNearKey(key[:0], group)
 		list, err := d.p.nearGroup(group)
 		if err != nil {
 			return err
@@ -513,14 +499,13 @@ func (d *dedup) findNear(ctx context.Context, touched []storage.SimHash) error {
 		for _, s := range list {
 			prefix := s.Append(nil)
 			for ok := pages.SeekGE(prefix); ok && bytes.HasPrefix(pages.Key(), prefix); ok = pages.Next() {
-				d.add(pages.Key())
+				if err := d.addNear(key, pages.Key()); err != nil {
+					return err
+				}
 			}
 		}
-		if err := d.lookUpNear(group); err != nil {
-			return err
-		}
 	}
-	return pages.Err()
+	return errors.Join(pages.Err(), d.endGroup(true))
 }
 
 // findAllNear walks all fingerprints beside their groups. The pages of a group come apart, so only a page that no other
@@ -529,6 +514,7 @@ func (d *dedup) findAllNear(ctx context.Context, pages *storage.Scanner) error {
 	groups := d.p.env.Store.Scan(storage.NearGroups(), nil, nil)
 	defer groups.Close()
 	more := groups.Next()
+	var key []byte
 	for ok, n := pages.Next(), 0; ok; n++ {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -538,49 +524,33 @@ func (d *dedup) findAllNear(ctx context.Context, pages *storage.Scanner) error {
 			return err
 		}
 		prefix := s.Append(nil)
-		for ; ok && bytes.HasPrefix(pages.Key(), prefix); ok = pages.Next() {
-			d.add(pages.Key())
-		}
 		for more && bytes.Compare(groups.Key(), prefix) < 0 {
 			more = groups.Next()
 		}
-		group := s
-		if more && bytes.Equal(groups.Key(), prefix) {
+		group, grouped := s, more && bytes.Equal(groups.Key(), prefix)
+		if grouped {
 			if group, err = storage.ReadSimHash(groups.Value()); err != nil {
 				return err
 			}
-			if err = d.addNear(group, false); err != nil {
+		}
+		key = appendNearKey(key[:0], group)
+		for ; ok && bytes.HasPrefix(pages.Key(), prefix); ok = pages.Next() {
+			if err := d.addNear(key, pages.Key()); err != nil {
 				return err
 			}
-			continue
 		}
-		if err := d.lookUpNear(group); err != nil {
+		if err := d.endGroup(!grouped); err != nil { // those of a group come apart
 			return err
 		}
 	}
-	if err := groups.Err(); err != nil {
-		return err
-	}
-	return pages.Err()
+	return errors.Join(groups.Err(), pages.Err())
 }
 
-// lookUpNear adds the noted pages, which are all of a group.
-func (d *dedup) lookUpNear(group storage.SimHash) error { return d.addNear(group, len(d.keys) == 1) }
-
-func (d *dedup) addNear(group storage.SimHash, alone bool) error {
-	defer func() { d.keys = d.keys[:0] }()
-	d.value = appendNearKey(d.value[:0], group)
-	if alone {
-		d.value = append(d.value, 1)
+// addNear adds the page of a key of a fingerprint to a group.
+func (d *dedup) addNear(group, entry []byte) error {
+	_, page, err := storage.SplitNearPageKey(entry)
+	if err != nil {
+		return err
 	}
-	for _, entry := range d.keys {
-		_, page, err := storage.SplitNearPageKey(entry)
-		if err == nil {
-			err = d.pages.Add(page, d.value)
-		}
-		if err != nil {
-			return fmt.Errorf("sorting pages: %w", err)
-		}
-	}
-	return nil
+	return d.add(group, page)
 }

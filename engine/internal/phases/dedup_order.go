@@ -3,8 +3,10 @@
 package phases
 
 import (
-	"cmp"
+	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -53,51 +55,53 @@ func ParseDedupOrder(s string) (order []DedupKey, err error) {
 	return order, nil
 }
 
-// member is one page of a group of equal pages.
-type member struct {
-	key   urlkey.Key
-	r     storage.Record
-	fresh bool // fetched in the segments that dedup looks at
-}
-
-// compareMembers orders pages, the better one first. The URL's key decides where nothing else does: the order is
-// total, and the survivor does not depend on the order in which pages come. (Nutch leaves ties to chance.)
-func compareMembers(order []DedupKey, m, n *member) int {
+// appendRank appends what compares as pages do, the better one first. The URL's key, which comes after it, decides
+// where nothing else does: the order is total, and the survivor does not depend on the order in which pages come.
+// (Nutch leaves ties to chance.)
+func appendRank(dst []byte, order []DedupKey, key []byte, r *storage.Record) []byte {
 	for _, k := range order {
-		c := 0
 		switch k {
 		case DedupScore:
-			c = cmp.Compare(n.r.Score, m.r.Score)
+			dst = binary.BigEndian.AppendUint64(dst, ^ascending(r.Score))
 		case DedupTime:
-			c = cmp.Compare(n.r.LastFetch, m.r.LastFetch)
+			dst = binary.BigEndian.AppendUint64(dst, ^(uint64(r.LastFetch) ^ 1<<63))
 		case DedupLength: // a key is as long as its URL
-			c = cmp.Compare(len(m.key), len(n.key))
+			dst = binary.BigEndian.AppendUint16(dst, uint16(len(key)))
 		case DedupHTTPS:
-			c = cmp.Compare(schemeRank(m.key), schemeRank(n.key))
-		}
-		if c != 0 {
-			return c
+			dst = append(dst, schemeRank(key))
 		}
 	}
-	return strings.Compare(string(m.key), string(n.key))
+	return dst
+}
+
+// rankWidth is how many bytes appendRank appends.
+func rankWidth(order []DedupKey) int { return len(appendRank(nil, order, nil, new(storage.Record))) }
+
+// ascending is a number that is the greater the greater a score is; 0 for what is no score.
+func ascending(score float64) uint64 {
+	bits := math.Float64bits(score + 0) // not -0
+	switch {
+	case math.IsNaN(score):
+		return 0
+	case bits>>63 == 1:
+		return ^bits
+	}
+	return bits | 1<<63
 }
 
 // RankPages returns the numbers of pages in the order in which dedup prefers them.
 func RankPages(order []DedupKey, keys []urlkey.Key, records []storage.Record) []int {
-	ranked := make([]int, len(keys))
-	for i := range ranked {
-		ranked[i] = i
+	ranked, ranks := make([]int, len(keys)), make([][]byte, len(keys))
+	for i, key := range keys {
+		ranked[i], ranks[i] = i, append(appendRank(nil, order, []byte(key), &records[i]), key...)
 	}
-	slices.SortFunc(ranked, func(i, j int) int {
-		a, b := member{key: keys[i], r: records[i]}, member{key: keys[j], r: records[j]}
-		return compareMembers(order, &a, &b)
-	})
+	slices.SortFunc(ranked, func(i, j int) int { return bytes.Compare(ranks[i], ranks[j]) })
 	return ranked
 }
 
 // schemeRank is 0 for https and 1 for http; keys end with the scheme.
-func schemeRank(key urlkey.Key) int {
-	if strings.HasSuffix(string(key), " https") {
+func schemeRank(key []byte) byte {
+	if bytes.HasSuffix(key, []byte(" https")) {
 		return 0
 	}
 	return 1

@@ -3,24 +3,59 @@
 package phases
 
 import (
+	"cmp"
+	"fmt"
+	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
+// member is one page of a group of equal pages.
+type member struct {
+	key urlkey.Key
+	r   storage.Record
+}
+
+// compareMembers orders pages, the better one first.
+func compareMembers(order []DedupKey, m, n *member) int {
+	for _, k := range order {
+		c := 0
+		switch k {
+		case DedupScore:
+			c = cmp.Compare(n.r.Score, m.r.Score)
+		case DedupTime:
+			c = cmp.Compare(n.r.LastFetch, m.r.LastFetch)
+		case DedupLength:
+			c = cmp.Compare(len(m.key), len(n.key))
+		case DedupHTTPS:
+			c = -cmp.Compare(strings.Count(string(m.key), "https"), strings.Count(string(n.key), "https"))
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	return strings.Compare(string(m.key), string(n.key))
+}
+
 func drawMember(t *rapid.T) *member {
 	dates := []string{"", "Tue, 15 Nov 1994 12:45:26 GMT", "Tue, 15 Nov 1994 12:45:27 GMT"}
+	scores := []float64{0, 0.5, 1, math.Copysign(0, -1), -1, math.Inf(1), math.Inf(-1), math.NaN()}
+	times := []int64{0, 1, 2, -1, math.MinInt64, math.MaxInt64}
 	return &member{
 		key: urlkey.Key(rapid.StringMatching(`com,[ab],\)/[xy]{0,2} https?`).Draw(t, "key")),
 		r: storage.Record{
-			Score:        rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "score"),
-			LastFetch:    rapid.Int64Range(0, 2).Draw(t, "fetched"),
+			Score:        rapid.SampledFrom(scores).Draw(t, "score"),
+			LastFetch:    rapid.SampledFrom(times).Draw(t, "fetched"),
 			LastModified: rapid.SampledFrom(dates).Draw(t, "modified"),
 		},
 	}
@@ -33,19 +68,24 @@ var (
 )
 
 // TestDedupOrderTotal: the order is total, whatever its keys, so that the first of a group does not depend on the
-// order in which its pages come.
+// order in which its pages come; and it is the one that the keys say.
 func TestDedupOrderTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		order := orders.Draw(t, "order")
 		group := members.Draw(t, "group")
 		first := func(group []*member) urlkey.Key {
-			best := group[0]
-			for _, m := range group[1:] {
-				if compareMembers(order, m, best) < 0 {
-					best = m
+			var keys []urlkey.Key
+			var records []storage.Record
+			for _, m := range group {
+				keys, records = append(keys, m.key), append(records, m.r)
+			}
+			ranked := RankPages(order, keys, records)
+			for i := range ranked[1:] {
+				if a, b := group[ranked[i]], group[ranked[i+1]]; compareMembers(order, a, b) >= 0 {
+					t.Fatalf("%v: %s %+v before %s %+v", order, a.key, a.r, b.key, b.r)
 				}
 			}
-			return best.key
+			return keys[ranked[0]]
 		}
 		if a, b := first(group), first(rapid.Permutation(group).Draw(t, "permuted")); a != b {
 			t.Fatalf("%v: %s and %s", order, a, b)
@@ -174,4 +214,76 @@ func TestDedup(t *testing.T) {
 		t.Errorf("%+v %s", r, url)
 	}
 	w.check()
+}
+
+// TestDedupMemory: a group of equal pages is not held in memory, however many they are.
+func TestDedupMemory(t *testing.T) {
+	const equal = 20_000
+	w := &world{t: t, now: firstMS, dir: t.TempDir(), cacheBytes: 1 << 20}
+	w.options.Scope = policy.ScopeAny
+	w.options.Now = func() time.Time { return time.UnixMilli(w.now) }
+	w.open()
+	defer w.close()
+	var pages []page
+	for i := range equal {
+		url := fmt.Sprintf("http://h%d.test/a/page/whose/name/is/not/short/%d", i%7, i)
+		pages = append(pages, page{url: url, content: 1})
+	}
+	w.update(pages...)
+	w.update(page{url: hostA, content: 2}, page{url: hostB, content: 2})
+	clear(pages)
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	// The decisions are written while the memory of the run is still held.
+	held := int64(0)
+	w.p.env.Deletes = func(*storage.Ingestion) Deletes {
+		held = heap()
+		return &deletions{w: w}
+	}
+	w.dedup(DedupOptions{Segments: []uint32{w.segment}})
+	small := held
+	r := w.dedup(DedupOptions{Segments: []uint32{1}})
+	if r.Marked != equal-1 {
+		t.Errorf("%+v", r)
+	}
+	if more := held - small; more > 4<<20 {
+		t.Errorf("%d KiB more for %d equal pages", more>>10, equal)
+	}
+}
+
+// TestDedupCopies: the trap watch is told how many pages below each prefix are equal, whichever of them survives: near
+// ones are not, nor is one that was fetched before a copy of those that are fetched now.
+func TestDedupCopies(t *testing.T) {
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny, TrapPercent: 60})
+	defer w.close()
+	of := func(folder string, i int, near storage.SimHash, signature ...byte) page {
+		o := storage.FetchOutcome{Status: storage.FetchSuccess}
+		copy(o.Signature[8:], signature)
+		return page{url: fmt.Sprintf("%s%s/%d", hostA, folder, i), outcome: &o, near: near}
+	}
+	w.update(of("before", 1000, 0, 3))
+	var pages []page
+	for i := range 200 {
+		n := byte(i)
+		pages = append(pages,
+			of("equal", i, 0, 1), of("near", i, 5<<40, 2, n),
+			of("en", i, 0, 5, n), of("fr", i, 0, 5, n), // each is equal to one below another folder
+			of("before", i, 0, 3, n-min(n, 119)), of("bound", i, 0, 4, n-min(n, 119))) // 120 are equal
+	}
+	for _, o := range []DedupOptions{{}, {MarkNear: true}} {
+		r := w.update(pages...)
+		o.Segments = []uint32{r.Segment}
+		d := w.dedup(o)
+		var closed []string
+		for _, c := range w.adm.Closed() {
+			closed = append(closed, strings.TrimPrefix(c.Prefix, string(w.key(hostA))[:len("test,a,)/")]))
+		}
+		if want := []string{"before/", "equal/"}; !slices.Equal(closed, want) {
+			t.Errorf("%+v: %+v, closed %q, want %q", o, d, closed, want)
+		}
+	}
 }
