@@ -153,7 +153,7 @@ const invertedBytes = 16
 func (p *Phases) newInversion(n int) *inversion {
 	memory := p.env.TableBytes / int64(n)
 	v, ok := p.inversions.take().(*inversion)
-	if !ok || v.targets.Room() > memory { // it was one of fewer
+	if !ok || v.room() > spareFactor*memory { // it was one of fewer
 		v = new(inversion)
 	}
 	v.p, v.env, v.memory, v.values = p, &p.env, memory, p.sorterOf(n, foldInlinks(p.env.MaxInlinks))
@@ -165,7 +165,15 @@ func (v *inversion) close() {
 	_ = v.values.Close() // the next start removes what is left
 	v.values = nil
 	v.reset()
-	v.p.inversions.put(v, max(v.env.Processors, 1))
+	if v.room() <= spareFactor*v.memory {
+		v.p.inversions.put(v, max(v.env.Processors, 1))
+	}
+}
+
+// room is the memory that it has, in use or not.
+func (v *inversion) room() int64 {
+	return v.targets.Room() + v.sources.Room() + int64(4*(cap(v.last)+cap(v.scores))+
+		invertedBytes*(cap(v.links)+cap(v.list))+cap(v.anchors)+cap(v.value))
 }
 
 // collect reads the segment's parse records from one key on up to another.

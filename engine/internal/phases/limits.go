@@ -86,6 +86,10 @@ const (
 	sharePages = 2000
 	shareBytes = 4 << 20
 
+	// spareFactor is how much more memory than its share what a phase keeps for the next may have: slices that grow get
+	// more than they need.
+	spareFactor = 2
+
 	// rowLinksMax is how many links of one segment to one target are kept, so that a row stays far below
 	// storage.ValueMaxBytes.
 	rowLinksMax = 1 << 20

@@ -179,3 +179,56 @@ func TestSharedBusy(t *testing.T) {
 		t.Errorf("%v, want that of the one that failed", err)
 	}
 }
+
+// TestSpareMemory: what one goroutine leaves for the next run is taken again, but not by several that share the memory
+// if it is more than their shares; and what is far beyond its own share is left to nobody.
+func TestSpareMemory(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	target := []byte(w.key(hostA))
+	key := func(i int) []byte { return fmt.Appendf(nil, "test,a,)/%06d https", i) }
+	invert := func(of, links int) *inversion {
+		t.Helper()
+		v := w.p.newInversion(of)
+		if room := v.room(); room > spareFactor*v.memory {
+			t.Errorf("one of %d begins with %d bytes of %d", of, room, v.memory)
+		}
+		for i := range links {
+			v.add(target, nil, uint32(v.source(key(i), 1)))
+		}
+		v.encode(v.last[0])
+		v.close()
+		return v
+	}
+	first := invert(1, 8000)
+	if again := invert(1, 8000); again != first {
+		t.Error("the memory of an inversion was not taken again")
+	}
+	if again := invert(3, 1); again == first {
+		t.Error("a third of the memory has all of it")
+	}
+	if far := invert(1, 200_000); invert(1, 1) == far {
+		t.Error("memory beyond all bounds is kept")
+	}
+	collect := func(of, targets int) *collector {
+		t.Helper()
+		c := w.p.newCollector(1, of)
+		if room := c.room(); room > spareFactor*c.memory {
+			t.Errorf("one of %d begins with %d bytes of %d", of, room, c.memory)
+		}
+		for i := range targets {
+			c.link(key(i), 1)
+		}
+		if err := c.close(); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	few := collect(1, 7000)
+	if again := collect(1, 7000); again != few {
+		t.Error("the memory of a collector was not taken again")
+	}
+	if again := collect(3, 1); again == few {
+		t.Error("a third of the memory has all of it")
+	}
+}

@@ -50,7 +50,7 @@ func (p *Phases) newCollector(segment uint32, n int) *collector {
 		c = new(collector)
 	}
 	memory := p.env.TableBytes / int64(n)
-	if c.keys.Room() > memory { // it was one of fewer
+	if c.room() > spareFactor*memory { // it was one of fewer
 		c = new(collector)
 	}
 	*c = collector{
@@ -65,12 +65,19 @@ func (p *Phases) newCollector(segment uint32, n int) *collector {
 // invertlinks does the same.
 func (c *collector) close() error {
 	err := errors.Join(c.inputs.Close(), c.withheld.Close())
-	p := c.p
+	p, memory := c.p, c.memory
 	c.keys.Reset()
 	clear(c.targets[:cap(c.targets)])
 	*c = collector{keys: c.keys, targets: c.targets[:0], counted: c.counted, value: c.value}
-	p.collectors.put(c, max(p.env.Processors, 1))
+	if c.room() <= spareFactor*memory {
+		p.collectors.put(c, max(p.env.Processors, 1))
+	}
 	return err
+}
+
+// room is the memory that it has, in use or not.
+func (c *collector) room() int64 {
+	return c.keys.Room() + int64(targetBytes*cap(c.targets)+8*cap(c.counted)+cap(c.value))
 }
 
 // target is what the segment's links say about one URL so far.
