@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -44,8 +45,10 @@ func (w *world) chosenBy(s policy.FetchSchedule, o GenerateOptions) (keys []stri
 }
 
 // TestGenerateByDay: after a random history, what is chosen by day is what is chosen record by record, and so are all
-// counts, whatever the bounds, budgets and earlier fetchlists.
+// counts, whatever the bounds, budgets and earlier fetchlists. Mostly everything was fetched: else nothing is read by
+// day.
 func TestGenerateByDay(t *testing.T) {
+	read := 0
 	checkFew(t, func(t *rapid.T) {
 		o := admission.Options{MaxDepth: rapid.IntRange(0, 2).Draw(t, "max depth")}
 		o.Host.URLs = int64(rapid.SampledFrom([]int{0, 0, 20, 40}).Draw(t, "host pages"))
@@ -58,24 +61,54 @@ func TestGenerateByDay(t *testing.T) {
 			h.change(t)
 			w.now += rapid.SampledFrom([]int64{0, 20, 86_400_000, 40 * 86_400_000}).Draw(t, "later")
 		}
+		if rapid.IntRange(0, 3).Draw(t, "something is new") > 0 {
+			w.fetchNew(t)
+		}
 		w.check()
 		if rapid.Bool().Draw(t, "earlier fetchlist") {
 			_, _ = w.p.Generate(context.Background(), GenerateOptions{Top: 5}) // there may be nothing
 		}
-		for range 4 {
+		for range 20 {
 			g := GenerateOptions{
-				Top:        rapid.SampledFrom([]int{1, 3, 10, 1000}).Draw(t, "top"),
+				Top:        rapid.SampledFrom([]int{1, 10, 1000, 1000}).Draw(t, "top"),
 				MaxPerHost: rapid.SampledFrom([]int{0, 0, 2, 9}).Draw(t, "per host"),
 				AddDays:    rapid.SampledFrom([]int{0, 10, 29, 30, 31, 90}).Draw(t, "days"),
 				MinScore:   rapid.SampledFrom([]float64{0, 0, 1}).Draw(t, "least score"),
 			}
-			keys, counts, _ := w.chosenBy(w.schedule, g)
+			switch rapid.IntRange(0, 7).Draw(t, "another bound") { // what the keys of a day do not say
+			case 0:
+				g.MaxPerDomain = 2
+			case 1:
+				g.MaxPerAddress = 2
+			case 2:
+				g.Status = storage.StatusNotModified
+			case 3:
+				g.MaxInterval = policy.DefaultInterval*time.Second - 1
+			}
+			keys, counts, days := w.chosenBy(w.schedule, g)
+			if days && len(keys) > 0 {
+				read++
+			}
 			want, wantCounts, byDay := w.chosenBy(askedSchedule{}, g)
 			if byDay || !slices.Equal(keys, want) || !reflect.DeepEqual(counts, wantCounts) {
 				t.Fatalf("%+v: %q\n%+v, want %q\n%+v", g, keys, counts, want, wantCounts)
 			}
 		}
 	})
+	if read == 0 {
+		t.Error("nothing was ever chosen by day")
+	}
+}
+
+// fetchNew fetches all that was never fetched.
+func (w *world) fetchNew(t *rapid.T) {
+	var pages []page
+	for key, r := range w.records() {
+		if u, err := key.URL(); err == nil && r.LastFetch == 0 {
+			pages = append(pages, page{url: u.String(), content: rapid.ByteRange(0, 3).Draw(t, "content")})
+		}
+	}
+	w.update(pages...)
 }
 
 // TestGenerateReadsDays: where everything was fetched and all that is due comes into the fetchlist, no record is read,
@@ -116,6 +149,30 @@ func TestGenerateReadsDays(t *testing.T) {
 		if got, err := storage.DecodeFetchlistEntry(sc.Value()); err != nil || got.Depth != 0 ||
 			got.Score != want.Score && got.Score != 2*want.Score {
 			t.Errorf("%s: %+v %v", sc.Key(), got, err)
+		}
+	}
+}
+
+// TestGenerateListsOfKnown: several fetchlists of URLs that were all fetched get the best ones first, by scores that
+// the keys of a day do not tell apart.
+func TestGenerateListsOfKnown(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	var pages []page
+	for i := range 6 {
+		u := fmt.Sprintf("%s%d", hostA, i)
+		w.inject(fmt.Sprintf("%s\tnutch.score=%g", u, 2+float64(i)/8))
+		pages = append(pages, page{url: u})
+	}
+	w.update(pages...)
+	g, err := w.p.Generate(t.Context(), GenerateOptions{Top: 4, Lists: 2, AddDays: 31})
+	if err != nil || len(g.Segments) != 2 {
+		t.Fatalf("%+v %v", g, err)
+	}
+	best := []string{hostA + "2", hostA + "3", hostA + "4", hostA + "5"}
+	for i, want := range [][]string{best, {hostA + "0", hostA + "1"}} {
+		if got := w.fetchlist(g.Segments[i]); !slices.Equal(got, want) {
+			t.Errorf("fetchlist %d: %q, want %q", i, got, want)
 		}
 	}
 }

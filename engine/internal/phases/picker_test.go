@@ -4,12 +4,14 @@ package phases
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"net/netip"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -248,6 +250,59 @@ func TestGenerateDomainApart(t *testing.T) {
 	}
 }
 
+// TestGenerateMarked: what waits in a fetchlist is left out for a week, also while its segment is sealed and crawldb
+// does not know the outcomes yet, and no longer.
+func TestGenerateMarked(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	w.inject(hostA)
+	generates := func(o GenerateOptions, want int) Generated {
+		t.Helper()
+		g, err := w.p.Generate(t.Context(), o)
+		if g.Selected != uint64(want) || err != nil && !errors.Is(err, ErrNothingDue) {
+			t.Fatalf("%+v: %+v %v, want %d", o, g, err, want)
+		}
+		return g
+	}
+	const week = 7 * 86_400_000
+	first := generates(GenerateOptions{}, 1)
+	generates(GenerateOptions{}, 0)
+	list, err := w.store.SegmentList()
+	if err != nil || len(list) != 1 || list[0].Number != first.Segment {
+		t.Fatalf("%+v %v", list, err)
+	}
+	list[0].State = storage.SegmentSealed
+	if err := w.store.PutSegment(list[0]); err != nil {
+		t.Fatal(err)
+	}
+	generates(GenerateOptions{}, 0)
+	generates(GenerateOptions{IgnoreMarked: true, DryRun: true}, 1)
+	w.now += week
+	generates(GenerateOptions{}, 0)
+	w.now++
+	generates(GenerateOptions{}, 1)
+}
+
+// TestGenerateOneAddress: an address counts as one however it is written.
+func TestGenerateOneAddress(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	w.inject(hostA, hostB, "https://c.test/")
+	for url, address := range map[string]string{hostA: "10.0.0.1", hostB: "::ffff:10.0.0.1"} {
+		facts := storage.HostFacts{Addr: netip.MustParseAddr(address)}
+		value := storage.AppendHostFacts(nil, &facts)
+		if err := w.store.Apply(func(b *storage.Batch) error {
+			return b.Set(storage.HostFactsRange(), []byte(w.key(url).HostKey()), value)
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g, err := w.p.Generate(t.Context(), GenerateOptions{MaxPerAddress: 1})
+	if err != nil || g.Selected != 2 || g.Held[HeldAddress] != 1 {
+		t.Errorf("%+v %v", g, err)
+	}
+}
+
 // TestGenerateHeld: what is left out is counted by what keeps it out, and hosts of which something was not read by why.
 func TestGenerateHeld(t *testing.T) {
 	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
@@ -270,6 +325,9 @@ func TestGenerateHeld(t *testing.T) {
 		}
 	}
 	looks(GenerateOptions{}, 62, nil, nil)
+	interval := policy.DefaultInterval * time.Second // a URL with that time between two fetches is not left out
+	looks(GenerateOptions{MaxInterval: interval}, 62, nil, nil)
+	looks(GenerateOptions{MaxInterval: interval - time.Second}, 0, counts{HeldInterval: 62}, nil)
 	// Of other.example, the last host, one look says that its only URL has a worse score than six others.
 	looks(GenerateOptions{Top: 6}, 61, counts{HeldTop: 55}, counts{HeldTop: 1})
 	looks(GenerateOptions{Top: 6, MaxPerHost: 8}, 61, counts{HeldTop: 55}, counts{HeldTop: 1})
