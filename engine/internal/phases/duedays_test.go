@@ -153,8 +153,8 @@ func TestGenerateReadsDays(t *testing.T) {
 	}
 }
 
-// TestGenerateListsOfKnown: several fetchlists of URLs that were all fetched get the best ones first, by scores that
-// the keys of a day do not tell apart.
+// TestGenerateListsOfKnown: several fetchlists of URLs that were all fetched get the best ones first, and so does one
+// with a bound of domains, by scores that the keys of a day do not tell apart.
 func TestGenerateListsOfKnown(t *testing.T) {
 	w := newWorld(t, admission.Options{})
 	defer w.close()
@@ -174,6 +174,10 @@ func TestGenerateListsOfKnown(t *testing.T) {
 		if got := w.fetchlist(g.Segments[i]); !slices.Equal(got, want) {
 			t.Errorf("fetchlist %d: %q, want %q", i, got, want)
 		}
+	}
+	g, err = w.p.Generate(t.Context(), GenerateOptions{MaxPerDomain: 4, AddDays: 31, IgnoreMarked: true})
+	if got := w.fetchlist(g.Segment); err != nil || !slices.Equal(got, best) {
+		t.Errorf("of one domain: %q, want %q, %v", got, best, err)
 	}
 }
 
