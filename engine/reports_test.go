@@ -32,8 +32,10 @@ func reportOf(t *testing.T, e *engine.Engine, kind engine.ReportKind, limit int)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := engine.ReadReportRow(kind, text); err != nil || !reflect.DeepEqual(back, row) {
-			t.Errorf("JSON makes %v of %v: %v", back, row, err)
+		back := reflect.New(reflect.TypeOf(row))
+		err = json.Unmarshal(text, back.Interface())
+		if err != nil || !reflect.DeepEqual(back.Elem().Interface(), row) {
+			t.Errorf("JSON makes %v of %v: %v", back.Elem(), row, err)
 		}
 		for i, name := range columns {
 			if slices.Contains([]string{"last_fetch", "next_due", "newest", "took_ms", "bytes", "score", "p50_ms",
@@ -82,9 +84,6 @@ func TestReports(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "seeds") {
 			t.Errorf("an unknown report: %v", err)
 		}
-	}
-	if _, err := engine.ReadReportRow("gauges", nil); err == nil {
-		t.Error("a row of an unknown report")
 	}
 }
 

@@ -3,7 +3,6 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -167,37 +166,6 @@ func ReportColumns(kind ReportKind) []string {
 
 func groupColumns() []string {
 	return []string{"name", "hosts", "urls", "pages", "fetched", "unfetched", "errors", "bytes", "took_ms"}
-}
-
-// ReadReportRow reads a row of a report that was written as JSON.
-func ReadReportRow(kind ReportKind, text []byte) (ReportRow, error) {
-	switch kind {
-	case ReportSeeds:
-		return readRow[SeedRow](text)
-	case ReportHosts:
-		return readRow[HostRow](text)
-	case ReportDomains, ReportSuffixes, ReportTLDs:
-		return readRow[GroupRow](text)
-	case ReportProtocols:
-		return readRow[ProtocolRow](text)
-	case ReportComplete:
-		return readRow[CompleteRow](text)
-	case ReportTypes:
-		return readRow[TypeRow](text)
-	case ReportStatuses:
-		return readRow[StatusRow](text)
-	case ReportFailures:
-		return readRow[FailureRow](text)
-	case ReportTraps:
-		return readRow[TrapRow](text)
-	}
-	return nil, unknownReport(kind)
-}
-
-func readRow[T ReportRow](text []byte) (ReportRow, error) {
-	var row T
-	err := json.Unmarshal(text, &row)
-	return row, err
 }
 
 func unknownReport(kind ReportKind) error {

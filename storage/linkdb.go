@@ -200,15 +200,6 @@ func (r *LinkReader) Err() error {
 	return nil
 }
 
-// DecodeInlinks appends the links of b to dst.
-func DecodeInlinks(b []byte, dst []Inlink) ([]Inlink, error) {
-	err := VisitInlinks(b, func(from, anchor []byte) bool {
-		dst = append(dst, Inlink{From: urlkey.Key(from), Anchor: string(anchor)})
-		return true
-	})
-	return dst, err
-}
-
 // Withheld is what the links of one segment say of a URL that is refused for now. When the refusal
 // ends, the URL becomes what it would be if it had been admitted at once.
 type Withheld struct {
