@@ -55,7 +55,7 @@ func drain(t testing.TB, data []byte, o ReaderOptions) (r *Reader, uris []string
 }
 
 // TestTorn cuts a file at every byte and appends zeros, garbage or nothing. A Reader must return the complete records
-// before the cut, and Repair must keep exactly those.
+// before the cut, and Repair and Mend must keep exactly those, and sync the file once.
 func TestTorn(t *testing.T) {
 	data, ends := smallFile(t)
 	tails := map[string][]byte{"": nil, "zeros": make([]byte, 5000), "garbage": []byte("\xde\xad\xbe\xef garbage")}
@@ -94,6 +94,15 @@ func TestTorn(t *testing.T) {
 			}
 			if removed > 0 && fs.calls["sync"] != 1 {
 				t.Fatalf("Repair synced %d times", fs.calls["sync"])
+			}
+			fs = newMemFS()
+			fs.files["f"] = &memFile{fs: fs, data: torn}
+			size, n, found, err := Mend(fs, "f")
+			if err != nil || size != whole || n != int64(records) || !bytes.Equal(fs.bytesOf("f"), data[:whole]) {
+				t.Fatalf("cut at %d, then %s: Mend = %d, %d, %v, %v", cut, name, size, n, found, err)
+			}
+			if len(found) > 0 && fs.calls["sync"] != 1 {
+				t.Fatalf("Mend synced %d times", fs.calls["sync"])
 			}
 		}
 	}
