@@ -11,6 +11,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/engine/parse"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -67,7 +68,10 @@ func (w *work) checkFetch(ctx context.Context, u urlkey.URL, wait time.Duration)
 	if err != nil && len(body) == 0 {
 		return PageCheck{}, fmt.Errorf("decoding %s: %w", u, err)
 	}
-	c := checkPage(&w.o, checkInput(u, r, body, truncated, w.o.agentOf(u.HostKey())))
+	more := segment.MoreOf(r, body, truncated, err)
+	in := checkInput(u, r, body, truncated && more == nil, w.o.agentOf(u.HostKey()))
+	in.More = more
+	c := checkPage(&w.o, in)
 	c.HTTPStatus = r.Status
 	if to := r.Location(); to != "" {
 		c.Refresh = to

@@ -68,7 +68,7 @@ const (
 	memTableMax = 32 << 20
 	// slotBytes is what a response takes at most while it is decoded and parsed: 8 MiB after content decoding, twice
 	// that in UTF-8, as much again for what grows by being copied and for the window of a decoder. Most pages take
-	// less than 1 MiB.
+	// less than 1 MiB. A sitemap that is longer is decoded and parsed in parts.
 	slotBytes = 22 << 20
 	// A batch is in memory as texts, as encoded changes, and as the body of a request; the parse record of the document
 	// that is being added comes to it. More than batchMax makes no engine faster.

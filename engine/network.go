@@ -10,6 +10,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/visit"
+	"github.com/seine-crawler/seine/engine/parse"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -44,7 +45,7 @@ func (n *network) open(o *Options, env visit.Env) error {
 			UserAgent: o.UserAgent, Resolver: n.resolver, Dialer: o.Dial, AllowPrivate: o.AllowPrivate,
 			LoopbackOnly: !o.hasContact(), TotalTimeout: o.FetchTimeout, MemoryBytes: o.shares().bodies,
 			Proxy: o.Proxy, Hosts: o.Hosts, TLSInsecure: o.InsecureTLS, Accept: o.acceptsType, Now: o.Now,
-			MaxConns: files.conns,
+			MaxConns: files.conns, Longer: longerBody,
 		})
 		if err != nil {
 			return err
@@ -62,6 +63,14 @@ func (n *network) open(o *Options, env visit.Env) error {
 	n.hosts = visit.NewHosts(env)
 	n.opened.Store(true)
 	return nil
+}
+
+// longerBody lets a sitemap be as long as the protocol permits.
+func longerBody(start []byte) int64 {
+	if parse.IsSitemap(start) {
+		return parse.MaxSitemapBytes
+	}
+	return 0
 }
 
 // close writes what is known of hosts to hostdb and ends the client.

@@ -104,7 +104,8 @@ type Options struct {
 	// redirect; the metadata of the page's record then has it as policy.MetaRedirectURL.
 	ChooseRedirectURL bool
 	// Sitemaps fetches the sitemaps that robots.txt files name, if they are in scope, and takes their entries as links.
-	// Without it a sitemap is read only where a page links to it.
+	// Without it a sitemap is read only where a page links to it. Any sitemap may have what the protocol permits,
+	// 50 MiB and 50,000 entries, as far as Memory suffices for what is sent; Events.Warning names those that are cut.
 	Sitemaps bool
 	// TrapDuplicates closes a part of a site (a folder, or a page with a query) when this percentage of its last 200
 	// pages were copies of one another; 0 means 80, negative closes nothing.

@@ -82,6 +82,20 @@ func (h *holding) take(ctx context.Context, n int64, req *Request) (waited time.
 	return 0, !h.cutOff.Load()
 }
 
+// takeFree takes bytes if there are some that nobody waits for. Bodies beyond Options.MaxBody take theirs in this way:
+// the reserve is not for them, so one that waited might wait for ever.
+func (h *holding) takeFree(n int64) bool {
+	b := h.in
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.waiting.Len() > 0 || b.free < n {
+		return false
+	}
+	b.free -= n
+	h.bytes += n
+	return true
+}
+
 func (h *holding) wait(ctx context.Context, w *want, at *list.Element) (waited time.Duration, ok bool) {
 	b, began := h.in, time.Now()
 	look := time.NewTicker(budgetPatience / 4)

@@ -37,18 +37,9 @@ var ErrLabel = errors.New("the body is not coded as Content-Encoding says")
 
 // ExactContent is Content, except that a body that does not match its label comes with an error that wraps ErrLabel.
 func (r *Response) ExactContent() (body []byte, truncated bool, err error) {
-	coding := ""
-	for _, v := range r.Values("Content-Encoding") {
-		for part := range strings.SplitSeq(strings.ToLower(string(v)), ",") {
-			part = strings.TrimSpace(part)
-			if part == "" || namesNoCoding(part) {
-				continue
-			}
-			if coding != "" {
-				return nil, false, fmt.Errorf("%w %q: more than one", ErrEncoding, v)
-			}
-			coding = strings.TrimPrefix(part, "x-")
-		}
+	coding, err := r.coding()
+	if err != nil {
+		return nil, false, err
 	}
 	if coding == "" || len(r.Body) == 0 {
 		return r.Body, false, nil
@@ -65,6 +56,53 @@ func (r *Response) ExactContent() (body []byte, truncated bool, err error) {
 		d.close() // others are dropped: a window may have 16 MiB
 	}
 	return body, truncated, err
+}
+
+// ContentFrom returns a reader of the content from a byte on, however long it is: for what Content cut off. It must not
+// be read after Release.
+func (r *Response) ContentFrom(at int64) (io.Reader, error) {
+	coding, err := r.coding()
+	if err != nil {
+		return nil, err
+	}
+	from := io.Reader(bytes.NewReader(r.Body))
+	if coding != "" {
+		d, err := openDecoder(coding, r.Body)
+		if err != nil {
+			return nil, err
+		}
+		from = d.Reader // never closed: it is read for long bodies, whose decoders are dropped
+	}
+	_, err = io.CopyN(io.Discard, from, at)
+	return from, err
+}
+
+// start returns the first bytes of the content, or less if its coding is damaged.
+func (r *Response) start() []byte {
+	from, err := r.ContentFrom(0)
+	if err != nil {
+		return nil
+	}
+	head := make([]byte, startBytes)
+	n, _ := io.ReadFull(from, head) // what came before an error is the start all the same
+	return head[:n]
+}
+
+// coding returns the content coding of the body, "" if there is none.
+func (r *Response) coding() (coding string, err error) {
+	for _, v := range r.Values("Content-Encoding") {
+		for part := range strings.SplitSeq(strings.ToLower(string(v)), ",") {
+			part = strings.TrimSpace(part)
+			if part == "" || namesNoCoding(part) {
+				continue
+			}
+			if coding != "" {
+				return "", fmt.Errorf("%w %q: more than one", ErrEncoding, v)
+			}
+			coding = strings.TrimPrefix(part, "x-")
+		}
+	}
+	return coding, nil
 }
 
 // namesNoCoding reports whether a value of Content-Encoding, in lower case, says that there is none, or is meant for

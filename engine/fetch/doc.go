@@ -54,7 +54,8 @@
 // # Bounds
 //
 // limits.go and Options. A budget bounds the bytes of all bodies together (budget.go): a body waits for
-// its bytes before it receives them, and one that is slow gives way while others wait.
+// its bytes before it receives them, and one that is slow gives way while others wait. What Options.Longer lets
+// through beyond MaxBody takes only bytes that are free, and is cut where there are none.
 //
 // # Deliberately absent
 //

@@ -215,6 +215,7 @@ type bodyReader struct {
 	end   time.Time
 	check time.Time // next check of the rate
 	more  bool      // take reads chunks: more may follow
+	long  bool      // the bound was raised, or must not be
 	fault *fault    // why the body is not to be kept; nil: it is
 	req   *Request
 	ended bool // the server closed the connection in order, over TLS at the end of a record
@@ -248,13 +249,12 @@ func (b *bodyReader) framed(fr framing) error {
 	case fr.length == 0:
 		return nil
 	case fr.length > 0:
-		want := min(fr.length, b.max)
-		if b.take(want) && fr.length > b.max {
-			b.r.Truncated = "length"
-		}
+		b.part(fr.length)
 		return nil
 	}
-	if b.take(b.max + 1); int64(len(b.r.Body)) > b.max {
+	for b.take(b.max+1-int64(len(b.r.Body))) && b.longer() {
+	}
+	if int64(len(b.r.Body)) > b.max {
 		b.r.Body, b.r.Truncated = b.r.Body[:b.max], "length"
 	} else if b.ended {
 		b.r.Truncated = "" // the end of the connection is the end of the body
@@ -262,11 +262,40 @@ func (b *bodyReader) framed(fr framing) error {
 	return nil
 }
 
+// part is take within the bound of the body. Beyond it Truncated is "length".
+func (b *bodyReader) part(n int64) bool {
+	for {
+		room := b.max - int64(len(b.r.Body))
+		if !b.take(min(n, room)) {
+			return false
+		}
+		if n <= room {
+			return true
+		}
+		if n -= room; !b.longer() {
+			b.r.Truncated = "length"
+			return false
+		}
+	}
+}
+
+// longer raises the bound of a body that has more bytes, once, if Options.Longer says so.
+func (b *bodyReader) longer() bool {
+	if b.c.o.Longer == nil || b.long || b.req.MaxBody > 0 {
+		return false
+	}
+	before := b.max
+	b.long, b.max = true, max(b.max, b.c.o.Longer(b.r.start()))
+	return b.max > before
+}
+
 // take appends n bytes to the body. If fewer come it returns false, and Truncated says why.
 func (b *bodyReader) take(n int64) bool {
 	for n > 0 {
 		if !b.grow(n) {
-			b.r.Truncated = "time"
+			if b.r.Truncated == "" {
+				b.r.Truncated = "time"
+			}
 			return false
 		}
 		body := b.r.Body
@@ -341,6 +370,14 @@ func (b *bodyReader) grow(n int64) bool {
 		n = b.max - size
 	}
 	step := min(max(n, 1), max(size, budgetStep))
+	if b.long {
+		if step = min(step, b.c.o.MaxBody); !b.r.held.takeFree(step) {
+			b.r.Truncated = "length"
+			return false
+		}
+		b.enlarge(step)
+		return true
+	}
 	waited, ok := b.r.held.take(b.ctx, step, b.req)
 	if !ok {
 		return false
@@ -352,13 +389,18 @@ func (b *bodyReader) grow(n int64) bool {
 			return false
 		}
 	}
+	b.enlarge(step)
+	return true
+}
+
+// enlarge makes room for step more bytes, which are taken from the budget.
+func (b *bodyReader) enlarge(step int64) {
 	b.r.room += step
-	if int64(cap(b.r.Body)) <= size {
+	if size := int64(len(b.r.Body)); int64(cap(b.r.Body)) <= size {
 		grown := make([]byte, size, size+step)
 		copy(grown, b.r.Body)
 		b.r.Body = grown
 	}
-	return true
 }
 
 // chunks reads a chunked body and its trailer.
@@ -376,12 +418,7 @@ func (b *bodyReader) chunks() error {
 		if size == 0 {
 			return b.trailer()
 		}
-		room := b.max - int64(len(b.r.Body))
-		if !b.take(min(size, room)) {
-			return nil
-		}
-		if size > room {
-			b.r.Truncated = "length"
+		if !b.part(size) {
 			return nil
 		}
 		if line, err = b.line(); err != nil || line == nil {

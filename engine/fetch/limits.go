@@ -18,6 +18,8 @@ const (
 	defaultMaxBody    = 4 << 20 // bytes as received (truncated "length")
 	defaultMaxDecoded = 8 << 20 // bytes after content decoding (truncated)
 	defaultBudget     = 256 << 20
+	// startBytes is how much of a body, content coding undone, Options.Longer sees.
+	startBytes = 8 << 10
 	// budgetStep is the first step, in bytes, by which a body's share of the budget grows; later steps double it.
 	budgetStep = 64 << 10
 

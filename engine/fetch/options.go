@@ -53,6 +53,11 @@ type Options struct {
 	MaxBody int64
 	// MaxDecoded bounds a body after content decoding, in bytes; default 8 MiB.
 	MaxDecoded int64
+	// Longer, if not nil, is called with the first bytes of a body that is longer than MaxBody, content coding undone,
+	// and returns how long it may be instead, as received. It may be called concurrently, and must not keep the bytes.
+	// Such a body takes only memory that no other needs, and is cut (truncated "length") where there is none. It is not
+	// called for a Request with a MaxBody of its own.
+	Longer func(start []byte) int64
 	// MemoryBytes bounds all bodies together, as received, from their first byte to Release; default 256 MiB, and never
 	// less than one body of MaxBody needs. A fetch waits for memory within its deadline. While one waits, a body that
 	// has been received for more than five seconds may be cut off (truncated "time").

@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -125,5 +126,57 @@ func TestLargeSitemap(t *testing.T) {
 	p, err := parsed(t, "text/xml", b.String())
 	if err != nil || len(p.Outlinks) != parse.MaxSitemapLinks || p.LinksDropped != 10 || !p.Truncated {
 		t.Errorf("%d links, %d dropped, truncated %t, %v", len(p.Outlinks), p.LinksDropped, p.Truncated, err)
+	}
+}
+
+// TestLongSitemap: a sitemap may be as long as sitemaps.org permits, plain or in gzip, at once or with what follows
+// Input.Body. Of one that is longer, or damaged, the whole entries count.
+func TestLongSitemap(t *testing.T) {
+	long := func(bytes int) (text string, entries int) {
+		var b strings.Builder
+		b.WriteString("<?xml version='1.0'?>\n<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>\n")
+		filler := strings.Repeat("é", 1000)
+		for ; b.Len() < bytes; entries++ {
+			fmt.Fprintf(&b, "<url><loc>http://a.example/page-%d</loc><!-- %s --></url>\n", entries, filler)
+		}
+		return b.String() + "</urlset>", entries
+	}
+	zip := func(text string) string {
+		var b strings.Builder
+		z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+		io.WriteString(z, text)
+		z.Close()
+		return b.String()
+	}
+	text, entries := long(20 << 20)
+	over, most := long(60 << 20)
+	zipped := zip(text)
+	for name, c := range map[string]struct {
+		mediaType, body, more string
+		least, most           int
+		truncated             bool
+	}{
+		"at once":               {"text/xml", text, "", entries, entries, false},
+		"in two":                {"text/xml", text[:8<<20], text[8<<20:], entries, entries, false},
+		"gzip":                  {"application/gzip", zipped, "", entries, entries, false},
+		"gzip in two":           {"text/xml", zipped[:100], zipped[100:], entries, entries, false},
+		"cut gzip":              {"text/xml", zipped[:len(zipped)*3/4], "", entries / 2, entries - 1, true},
+		"longer than it may be": {"text/xml", over, "", most / 2, most - 1, true},
+	} {
+		u, _ := urlkey.Parse("http://a.example/sitemap.xml")
+		in := &parse.Input{URL: u, ContentType: c.mediaType, Body: []byte(c.body)}
+		if c.more != "" {
+			in.More = strings.NewReader(c.more)
+		}
+		var p parse.Page
+		err := parse.New(parse.Options{}).Parse(in, &p)
+		n := len(p.Outlinks)
+		if err != nil || n < c.least || n > c.most || p.Truncated != c.truncated {
+			t.Errorf("%s: %d of %d links, truncated %t, %v", name, n, entries, p.Truncated, err)
+			continue
+		}
+		if last := p.Outlinks[n-1].URL.String(); last != fmt.Sprintf("http://a.example/page-%d", n-1) {
+			t.Errorf("%s: the last of %d links is %s", name, n, last)
+		}
 	}
 }

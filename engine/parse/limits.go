@@ -14,6 +14,8 @@ const (
 	MaxLinks = 2000
 	// MaxSitemapLinks is the number of entries of a sitemap, the limit of sitemaps.org.
 	MaxSitemapLinks = 50_000
+	// MaxSitemapBytes bounds a sitemap, in bytes of its own charset: the limit of sitemaps.org.
+	MaxSitemapBytes = 50 << 20
 	// MaxAnchor bounds an anchor text.
 	MaxAnchor = 256
 	// MaxTitle bounds a title.
@@ -42,6 +44,8 @@ const (
 	maxHidden = 64
 	// maxDecoded bounds the body in UTF-8: the fetcher's limit of 8 MiB may double when it is transcoded.
 	maxDecoded = 16 << 20
+	// sitemapPart is how much of a sitemap is parsed at once, as much as there is of other content.
+	sitemapPart = 8 << 20
 	// keptScratch is the largest scratch buffer that returns to the pool.
 	keptScratch = 1 << 20
 	// prescanned is the part of a page in which a meta charset is searched, as the WHATWG standard says. latePrescanned

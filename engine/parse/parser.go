@@ -3,8 +3,10 @@
 package parse
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"strings"
 	"time"
@@ -28,6 +30,17 @@ type Input struct {
 	Agent           string     // product token of the crawler, for directives addressed to it; "" matches none
 	Body            []byte     // after content decoding (gzip, br, …), in its own charset
 	Truncated       bool       // the fetcher cut the body
+	// More, if not nil, is what follows Body. It is there for sitemaps, which may be longer than other bodies; other
+	// parsers need not read it.
+	More io.Reader
+}
+
+// all returns a reader of the whole body.
+func (in *Input) all() io.Reader {
+	if in.More == nil {
+		return bytes.NewReader(in.Body)
+	}
+	return io.MultiReader(bytes.NewReader(in.Body), in.More)
 }
 
 // Parser reads one media type.

@@ -18,17 +18,17 @@ import (
 // parseXML is the Parser for XML. The root element shows whether it is a sitemap, a sitemap index or a feed. All three
 // lead to pages but are not pages: their links are read, and they are not indexed. Other XML is not parsed.
 func parseXML(in *Input, page *Page) error {
-	d := decodeXML(in)
-	page.Charset, page.Truncated = d.charset, d.cut
-	n := len(d.text)
-	src := append(d.text[:n:n], 0)[:n] // a copy that the lexer may write to, with room for its end mark
-	w := xmlWalk{page: page, lexer: xml.NewLexer(parse.NewInputBytes(src))}
-	return w.run()
+	w := xmlWalk{page: page, fields: map[string]string{}}
+	if IsSitemap(in.Body) && (in.More != nil || len(in.Body) > sitemapPart) {
+		return w.parts(in)
+	}
+	page.Truncated = in.More != nil
+	return w.run(in)
 }
 
 // parseGzip is the Parser for gzip files. On the web, gzip files of XML are sitemaps. Others are not parsed.
 func parseGzip(in *Input, page *Page) error {
-	z, err := gzip.NewReader(bytes.NewReader(in.Body))
+	z, err := gzip.NewReader(in.all())
 	if err != nil {
 		return fmt.Errorf("%w: %q", ErrUnsupported, page.MediaType)
 	}
@@ -37,11 +37,33 @@ func parseGzip(in *Input, page *Page) error {
 	if !bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf")), " \t\r\n"), []byte("<")) {
 		return fmt.Errorf("%w: %q", ErrUnsupported, page.MediaType)
 	}
-	body, err := io.ReadAll(io.MultiReader(bytes.NewReader(head[:n]), io.LimitReader(z, maxDecoded)))
 	inner := *in
-	inner.Body, inner.ContentType = body, typeXML
-	inner.Truncated = in.Truncated || err != nil || len(body) >= maxDecoded
-	return parseXML(&inner, page)
+	inner.Body, err = io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head[:n]), z), sitemapPart))
+	inner.ContentType, inner.More = typeXML, nil
+	if err == nil && len(inner.Body) == sitemapPart {
+		inner.More = z
+	}
+	inner.Truncated = in.Truncated || err != nil || inner.More != nil
+	damaged := err != nil
+	if err = parseXML(&inner, page); damaged {
+		page.Truncated = true
+	}
+	return err
+}
+
+// IsSitemap reports whether what a body begins with is a sitemap or a sitemap index, or a gzip file of one.
+func IsSitemap(start []byte) bool {
+	if isGzip(start) {
+		z, err := gzip.NewReader(bytes.NewReader(start))
+		if err != nil {
+			return false
+		}
+		head := make([]byte, rootSearched)
+		n, _ := io.ReadFull(z, head)
+		start = head[:n]
+	}
+	root := string(rootOf(start))
+	return root == "urlset" || root == "sitemapindex"
 }
 
 // decodeXML is decode with the charset of the XML declaration.
@@ -82,8 +104,54 @@ const maxField = 16 << 10
 
 var errNoRoot = errors.New("no root element")
 
-func (w *xmlWalk) run() error {
-	w.fields = map[string]string{}
+// parts is run for a long sitemap. It parses it in parts, which end with an entry, so that it need not be in memory as
+// a whole. Without such an end in a part, as in UTF-16, the rest is not read.
+func (w *xmlWalk) parts(in *Input) error {
+	from := &io.LimitedReader{R: in.all(), N: MaxSitemapBytes + 1}
+	part := *in
+	buf, held := make([]byte, sitemapPart), 0
+	for {
+		var err error
+		for err == nil && held < len(buf) {
+			var n int
+			n, err = from.Read(buf[held:])
+			held += n
+		}
+		whole := err == io.EOF && from.N > 0
+		text := buf[:held]
+		if !whole {
+			text = text[:entriesEnd(text)]
+		}
+		part.Body, part.Truncated = text, !whole
+		if failed := w.run(&part); failed != nil || whole {
+			return failed
+		}
+		if err != nil || len(text) == 0 || w.page.Truncated {
+			w.page.Truncated = true
+			return nil
+		}
+		part.ContentType = typeXML + ";charset=" + w.page.Charset
+		held = copy(buf, buf[len(text):held])
+	}
+}
+
+// entriesEnd returns the end of the last entry in a part of a sitemap, 0 if there is none.
+func entriesEnd(text []byte) (end int) {
+	for _, tag := range [...]string{"url>", "sitemap>"} { // some have a prefix
+		if at := bytes.LastIndex(text, []byte(tag)); at >= 0 {
+			end = max(end, at+len(tag))
+		}
+	}
+	return end
+}
+
+// run walks over a document, or a part of it.
+func (w *xmlWalk) run(in *Input) error {
+	d := decodeXML(in)
+	w.page.Charset, w.page.Truncated = d.charset, w.page.Truncated || d.cut
+	n := len(d.text)
+	src := append(d.text[:n:n], 0)[:n] // a copy that the lexer may write to, with room for its end mark
+	w.lexer = xml.NewLexer(parse.NewInputBytes(src))
 	for {
 		kind, data := w.lexer.Next()
 		switch kind {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/parse"
@@ -69,7 +70,8 @@ type Segments struct {
 	env      Env
 	clock    pageClock
 	parts    parts
-	createMu sync.Mutex // from choosing a number to storing it
+	createMu sync.Mutex   // from choosing a number to storing it
+	cut      atomic.Int64 // sitemaps that were cut
 }
 
 // New returns the segments of a store.

@@ -4,6 +4,8 @@ package segment
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"math"
 	"time"
 	"unsafe"
@@ -22,6 +24,8 @@ const permanentRefresh = 5 * time.Second
 func (g *Segments) readPage(a *Attempt, s *Scratch) {
 	o, r, p := &s.outcome, a.Response, &s.page
 	body, truncated, err := r.Content()
+	more := MoreOf(r, body, truncated, err)
+	truncated = truncated && more == nil
 	if truncated && o.Truncated == "" {
 		o.Truncated = truncatedLength
 		if err != nil {
@@ -45,10 +49,14 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 		Agent:           g.env.agentOf(a.URL),
 		Body:            body,
 		Truncated:       o.Truncated != "",
+		More:            more,
 	}
 	err = g.env.Parsers.Parse(&in, p)
 	o.MediaType = p.MediaType
-	if !in.Truncated { // a part is not compared with whole pages
+	if (in.Truncated || p.Truncated) && parse.IsSitemap(body) {
+		g.warnCut(a.URL)
+	}
+	if !in.Truncated && more == nil { // a part is not compared with whole pages
 		o.Signature, o.SimHash = storage.Signature(p.Signature), storage.SimHash(p.SimHash)
 	}
 	readPreferences(a, s)
@@ -68,7 +76,12 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 		o.Canonical = p.Canonical.Key()
 	}
 	g.readLinks(s)
-	// The text is in the page's memory: it is encoded before the next page is parsed.
+	readText(s)
+}
+
+// readText fills s.text. The text is in the page's memory: it is encoded before the next page is parsed.
+func readText(s *Scratch) {
+	o, p := &s.outcome, &s.page
 	text := unsafe.String(unsafe.SliceData(p.Text), len(p.Text))
 	s.text = storage.ParseText{
 		Title: p.Title, Text: text, Description: p.Description, Language: p.Language, Charset: p.Charset,
@@ -102,6 +115,33 @@ func obeyRobots(o *storage.FetchOutcome, p *parse.Page) {
 	}
 	for i := range o.Signature {
 		o.Signature[i] = ^o.Signature[i]
+	}
+}
+
+// MoreOf returns what Content cut off a sitemap, which may be longer than other content; nil: nothing.
+func MoreOf(r *fetch.Response, body []byte, truncated bool, err error) io.Reader {
+	if !truncated || err != nil || !parse.IsSitemap(body) {
+		return nil
+	}
+	more, err := r.ContentFrom(int64(len(body)))
+	if err != nil {
+		return nil
+	}
+	return more
+}
+
+// cutNamed is how many sitemaps that were cut are named in warnings.
+const cutNamed = 20
+
+// warnCut says that URLs of a sitemap are missing: an operator finds them nowhere else.
+func (g *Segments) warnCut(u urlkey.URL) {
+	switch n := g.cut.Add(1); {
+	case n < cutNamed:
+		g.env.Warn(fmt.Errorf("the sitemap %s is cut: only its first URLs were read; it is damaged, came too slowly, "+
+			"or has more than %d MiB, %d URLs or the memory for bodies", u, parse.MaxSitemapBytes>>20,
+			parse.MaxSitemapLinks))
+	case n == cutNamed:
+		g.env.Warn(fmt.Errorf("the sitemap %s is cut, like %d before it: further ones are not named", u, cutNamed-1))
 	}
 }
 

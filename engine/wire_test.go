@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// answers is a host of which some pages are answered by functions.
+type answers struct {
+	names
+	by map[string]http.HandlerFunc // by path
+}
+
+// newAnswers starts a.test.
+func newAnswers(t testing.TB, pages map[string]string, by map[string]http.HandlerFunc) *answers {
+	t.Helper()
+	n := &answers{*newNames(t, pages), by}
+	n.serveBy(t, n)
+	return n
+}
+
+func (n *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if answer := n.by[r.URL.Path]; answer != nil {
+		answer(w, r)
+		return
+	}
+	n.names.ServeHTTP(w, r)
+}
+
+// TestLongSitemaps: the last entry of a sitemap that is longer than any page, as sent or decoded, is fetched. Of one
+// that is longer than a sitemap may be, the first entries are, and a warning names it.
+func TestLongSitemaps(t *testing.T) {
+	var n *answers
+	sitemap := func(name string, long int, coding string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/xml")
+			to := io.Writer(w)
+			if coding != "" {
+				w.Header().Set("Content-Encoding", coding)
+				z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
+				defer z.Close()
+				to = z
+			}
+			entry := func(at string) string {
+				return n.spell("<url><loc>HOST:a.test/" + name + at + "</loc></url>\n")
+			}
+			io.WriteString(to, "<urlset>"+entry("-first"))
+			filler := "<!--" + strings.Repeat("x", 1<<16) + "-->"
+			for range long >> 16 {
+				io.WriteString(to, filler+"<url></url>")
+			}
+			io.WriteString(to, entry("-last")+"</urlset>")
+		}
+	}
+	page := "<title>a page</title><p>Only a sitemap names it."
+	pages := map[string]string{"a.test/": "<p>no links"}
+	for _, name := range []string{"sent", "coded", "over"} {
+		pages["a.test/"+name+"-first"], pages["a.test/"+name+"-last"] = page, page
+	}
+	n = newAnswers(t, pages, map[string]http.HandlerFunc{
+		"/robots.txt": func(w http.ResponseWriter, _ *http.Request) {
+			for _, name := range []string{"sent", "coded", "over"} {
+				fmt.Fprintf(w, "Sitemap: /%s.xml\n", name)
+			}
+		},
+		"/sent.xml": sitemap("sent", 6<<20, ""), "/coded.xml": sitemap("coded", 20<<20, "gzip"),
+		"/over.xml": sitemap("over", 55<<20, "gzip"),
+	})
+	for way, run := range bothWays {
+		n.again("", 0)
+		o := n.options(dataDir(t))
+		o.Sitemaps, o.Memory = true, 256<<20
+		var warned []string
+		o.Events = engine.EventListener{Warning: func(err error) { warned = append(warned, err.Error()) }}
+		run(t, o, n.seeds("a.test/"))
+		t.Log(way)
+		n.wantRequests(t, map[string]int{"a.test/sent-first": 1, "a.test/sent-last": 1, "a.test/coded-first": 1,
+			"a.test/coded-last": 1, "a.test/over-first": 1, "a.test/over-last": 0})
+		if len(warned) == 0 || slices.ContainsFunc(warned, func(s string) bool {
+			return !strings.Contains(s, "/over.xml is cut")
+		}) {
+			t.Errorf("%s: warnings %q", way, warned)
+		}
+	}
+}
