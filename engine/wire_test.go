@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // answers is a host of which some pages are answered by functions.
@@ -90,5 +91,39 @@ func TestLongSitemaps(t *testing.T) {
 		}) {
 			t.Errorf("%s: warnings %q", way, warned)
 		}
+	}
+}
+
+// TestUnrequestedPart: a part of a page that nobody requested (206) is no page, neither a first one nor in place of
+// what is known. One that is the whole page, as its Content-Range says, is.
+func TestUnrequestedPart(t *testing.T) {
+	const page = "<title>a page</title><p>All of the page."
+	part := func(contentRange string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			if contentRange != "" {
+				w.Header().Set("Content-Range", contentRange)
+			}
+			w.WriteHeader(http.StatusPartialContent)
+			io.WriteString(w, page)
+		}
+	}
+	all := fmt.Sprintf("bytes 0-%d/%d", len(page)-1, len(page))
+	n := newAnswers(t, map[string]string{"a.test/": `<a href="/start">a</a> <a href="/end">b</a> <a href="/unknown">c</a>
+		<a href="/none">d</a> <a href="/all">e</a>`},
+		map[string]http.HandlerFunc{"/start": part("bytes 0-99/1000"), "/end": part("bytes 900-999/1000"),
+			"/unknown": part("bytes 0-99/*"), "/none": part(""), "/all": part(all)})
+	for way, run := range bothWays {
+		o := n.options(dataDir(t))
+		run(t, o, n.seeds("a.test/"))
+		e := open(t, o)
+		for path, want := range map[string]storage.Status{"start": storage.StatusUnfetched, "end": storage.StatusUnfetched,
+			"unknown": storage.StatusUnfetched, "none": storage.StatusUnfetched, "all": storage.StatusFetched} {
+			r, err := e.Inspect().Record(n.spell("HOST:a.test/" + path))
+			if err != nil || r.Status != want || r.HTTPStatus != http.StatusPartialContent {
+				t.Errorf("%s: %s is %v with status %d, want %v: %v", way, path, r.Status, r.HTTPStatus, want, err)
+			}
+		}
+		mustClose(t, e)
 	}
 }

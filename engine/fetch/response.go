@@ -3,6 +3,7 @@
 package fetch
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"iter"
@@ -154,6 +155,13 @@ func (r *Response) Location() string {
 		}
 	}
 	return string(out)
+}
+
+// Whole reports whether the Content-Range of a response with status 206 says that the part is all there is.
+func (r *Response) Whole() bool {
+	var first, last, length int64
+	n, err := fmt.Sscanf(string(bytes.ToLower(r.Header("Content-Range"))), "bytes %d-%d/%d", &first, &last, &length)
+	return err == nil && n == 3 && first == 0 && last+1 == length
 }
 
 // RetryAfter returns the wait that a Retry-After field demands, as seconds or as a date. A value that is zero,

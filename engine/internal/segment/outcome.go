@@ -11,10 +11,15 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// statusOf maps an HTTP status to an outcome. Nutch treats every code for which it has no rule as a temporary failure.
-// Here client errors are final, except those that mean "later".
-func statusOf(code int) storage.FetchStatus {
-	switch code {
+// statusOf maps a response to an outcome by its HTTP status. Nutch treats every code for which it has no rule as a
+// temporary failure. Here client errors are final, except those that mean "later". A part of a page is no page: nobody
+// requested one, so the next fetch may bring all of it.
+func statusOf(r *fetch.Response) storage.FetchStatus {
+	switch code := r.Status; code {
+	case http.StatusPartialContent:
+		if !r.Whole() {
+			return storage.FetchRetry
+		}
 	case http.StatusNotModified:
 		return storage.FetchNotModified
 	case http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect:
@@ -22,7 +27,7 @@ func statusOf(code int) storage.FetchStatus {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return storage.FetchRetry
 	}
-	switch {
+	switch code := r.Status; {
 	case code >= 200 && code < 300:
 		return storage.FetchSuccess
 	case code >= 300 && code < 400:
@@ -53,7 +58,7 @@ func (g *Segments) readOutcome(a *Attempt, s *Scratch, parsed bool) {
 	r := a.Response
 	o.HTTPStatus, o.Truncated = uint16(r.Status), r.Truncated
 	o.HTTP10 = bytes.HasPrefix(r.Head, []byte("HTTP/1.0"))
-	o.Status = statusOf(r.Status)
+	o.Status = statusOf(r)
 	switch o.Status {
 	case storage.FetchRedirTemp, storage.FetchRedirPerm:
 		g.readRedirect(a, o)

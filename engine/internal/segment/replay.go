@@ -245,7 +245,7 @@ func addAll(w *Writer, lane chan *Attempt, each Each) error {
 			}
 			continue
 		}
-		if a.dropped > 0 && statusOf(a.Response.Status) == storage.FetchSuccess {
+		if a.dropped > 0 && statusOf(a.Response) == storage.FetchSuccess {
 			a.Response.Release()
 			if w.seg.State != storage.SegmentOpen {
 				return fmt.Errorf("%s: %w", a.URL, ErrNoContent)
