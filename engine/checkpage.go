@@ -81,7 +81,7 @@ func (w *work) checkFetch(ctx context.Context, u urlkey.URL, wait time.Duration)
 
 // checkInput makes a parser's input of a response.
 func checkInput(u urlkey.URL, r *fetch.Response, body []byte, truncated bool, agent string) *parse.Input {
-	in := &parse.Input{URL: u, ContentType: string(r.Header("Content-Type")), Body: body, Agent: agent,
+	in := &parse.Input{URL: u, ContentType: r.ContentType(), Body: body, Agent: agent,
 		ContentLanguage: string(r.Header("Content-Language")), Refresh: string(r.Header("Refresh")),
 		Truncated: truncated || r.Truncated != ""}
 	for _, v := range r.Values("X-Robots-Tag") {

@@ -42,7 +42,7 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 	}
 	in := parse.Input{
 		URL:             a.URL,
-		ContentType:     headerText(r, "Content-Type"),
+		ContentType:     r.ContentType(),
 		ContentLanguage: headerText(r, "Content-Language"),
 		Refresh:         headerText(r, "Refresh"),
 		RobotsTag:       s.tags,
