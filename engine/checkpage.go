@@ -87,5 +87,8 @@ func checkInput(u urlkey.URL, r *fetch.Response, body []byte, truncated bool, ag
 	for _, v := range r.Values("X-Robots-Tag") {
 		in.RobotsTag = append(in.RobotsTag, string(v))
 	}
+	for _, v := range r.Values("Link") {
+		in.Link = append(in.Link, string(v))
+	}
 	return in
 }

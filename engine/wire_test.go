@@ -109,21 +109,41 @@ func TestUnrequestedPart(t *testing.T) {
 		}
 	}
 	all := fmt.Sprintf("bytes 0-%d/%d", len(page)-1, len(page))
-	n := newAnswers(t, map[string]string{"a.test/": `<a href="/start">a</a> <a href="/end">b</a> <a href="/unknown">c</a>
-		<a href="/none">d</a> <a href="/all">e</a>`},
+	n := newAnswers(t, map[string]string{"a.test/": `<a href="/start">a</a> <a href="/end">b</a>
+		<a href="/unknown">c</a> <a href="/none">d</a> <a href="/all">e</a>`},
 		map[string]http.HandlerFunc{"/start": part("bytes 0-99/1000"), "/end": part("bytes 900-999/1000"),
 			"/unknown": part("bytes 0-99/*"), "/none": part(""), "/all": part(all)})
 	for way, run := range bothWays {
 		o := n.options(dataDir(t))
 		run(t, o, n.seeds("a.test/"))
 		e := open(t, o)
-		for path, want := range map[string]storage.Status{"start": storage.StatusUnfetched, "end": storage.StatusUnfetched,
-			"unknown": storage.StatusUnfetched, "none": storage.StatusUnfetched, "all": storage.StatusFetched} {
+		for _, path := range []string{"start", "end", "unknown", "none", "all"} {
+			want := storage.StatusUnfetched
+			if path == "all" {
+				want = storage.StatusFetched
+			}
 			r, err := e.Inspect().Record(n.spell("HOST:a.test/" + path))
 			if err != nil || r.Status != want || r.HTTPStatus != http.StatusPartialContent {
 				t.Errorf("%s: %s is %v with status %d, want %v: %v", way, path, r.Status, r.HTTPStatus, want, err)
 			}
 		}
 		mustClose(t, e)
+	}
+}
+
+// TestCanonicalField: the canonical URL that a Link field of a header names is a link, like one in the page.
+func TestCanonicalField(t *testing.T) {
+	n := newAnswers(t, map[string]string{"a.test/canonical": "<title>it</title><p>Only a header names it."},
+		map[string]http.HandlerFunc{"/": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			w.Header().Add("Link", `</style.css>; rel=preload; as=style`)
+			w.Header().Add("Link", `</canonical>; rel="alternate canonical"`)
+			io.WriteString(w, "Text that says the same.")
+		}})
+	for way, run := range bothWays {
+		n.again("", 0)
+		run(t, n.options(dataDir(t)), n.seeds("a.test/"))
+		t.Log(way)
+		n.wantRequests(t, map[string]int{"a.test/canonical": 1, "a.test/style.css": 0})
 	}
 }

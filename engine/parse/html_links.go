@@ -224,7 +224,7 @@ func (p *htmlPass) finish() {
 		out := Outlink{Anchor: cut(l.anchor), Language: cut(l.language), NoFollow: l.noFollow, Kind: l.kind}
 		page.AddLink(encodeQuery(cut(l.href), page.Charset), out)
 	}
-	if p.canonical != (span{}) {
+	if p.canonical != (span{}) && page.Canonical.IsZero() {
 		if u, err := page.Base.Resolve(encodeQuery(cut(p.canonical), page.Charset)); err == nil {
 			page.Canonical = u
 		}

@@ -104,7 +104,7 @@ type Range struct{ From, To int }
 type Page struct {
 	URL       urlkey.URL // Input.URL
 	Base      urlkey.URL // relative links are resolved against it: the base element's URL, or else URL
-	Canonical urlkey.URL // from link rel=canonical; zero when absent
+	Canonical urlkey.URL // from a Link field of the header, or else link rel=canonical; zero when absent
 
 	MediaType string        // in lower case, without parameters: "text/html"
 	Charset   string        // WHATWG name of the body's encoding

@@ -20,13 +20,14 @@ import (
 var ErrUnsupported = errors.New("media type is not parsed")
 
 // Input is one document to parse. It belongs to the caller: parsers, filters and signers may only read it, and
-// must not keep the Input, RobotsTag or Body (the caller reuses their memory) after they return.
+// must not keep the Input, its slices or Body (the caller reuses their memory) after they return.
 type Input struct {
 	URL             urlkey.URL // of the response; relative links are resolved against it
 	ContentType     string     // value of the response header; "" when absent
 	ContentLanguage string     // value of the response header; "" when absent
 	Refresh         string     // value of the response header, which means what a meta refresh does; "" when absent
 	RobotsTag       []string   // X-Robots-Tag values, one per header line
+	Link            []string   // Link values, likewise
 	Agent           string     // product token of the crawler, for directives addressed to it; "" matches none
 	Body            []byte     // after content decoding (gzip, br, …), in its own charset
 	Truncated       bool       // the fetcher cut the body
@@ -160,6 +161,9 @@ func (p *Parsers) Parse(in *Input, page *Page) error {
 		page.Robots.addTag(value, in.Agent)
 	}
 	page.refreshTo(in.Refresh)
+	for _, value := range in.Link {
+		page.linkTo(value)
+	}
 	parser := p.by[page.MediaType]
 	if parser == nil {
 		page.Signature = bodySignature(in.Body)

@@ -66,6 +66,7 @@ type Scratch struct {
 	links   []byte
 	body    []byte
 	tags    []string
+	linked  []string // Link fields
 	fields  []warc.Field
 	keys    []byte // of the page's links, end to end
 	ends    []int  // of each of them

@@ -36,16 +36,14 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 		o.Status, o.Failure = storage.FetchParseFailed, failureDecode
 		return
 	}
-	s.tags = s.tags[:0]
-	for _, v := range r.Values("X-Robots-Tag") {
-		s.tags = append(s.tags, string(v))
-	}
+	s.tags, s.linked = valuesOf(r, "X-Robots-Tag", s.tags[:0]), valuesOf(r, "Link", s.linked[:0])
 	in := parse.Input{
 		URL:             a.URL,
 		ContentType:     r.ContentType(),
 		ContentLanguage: headerText(r, "Content-Language"),
 		Refresh:         headerText(r, "Refresh"),
 		RobotsTag:       s.tags,
+		Link:            s.linked,
 		Agent:           g.env.agentOf(a.URL),
 		Body:            body,
 		Truncated:       o.Truncated != "",
@@ -261,6 +259,14 @@ func contentOf(parts []storage.TextRange, p *parse.Page) []storage.TextRange {
 		return parts[:0]
 	}
 	return parts
+}
+
+// valuesOf appends all values of a header field.
+func valuesOf(r *fetch.Response, name string, values []string) []string {
+	for _, v := range r.Values(name) {
+		values = append(values, string(v))
+	}
+	return values
 }
 
 func headerText(r *fetch.Response, name string) string { return string(r.Header(name)) }
