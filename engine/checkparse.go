@@ -93,7 +93,7 @@ func CheckFile(o Options, body io.Reader, name, base, contentType string) (PageC
 // checkPage parses, and filters the links. o has its defaults.
 func checkPage(o *Options, in *parse.Input) PageCheck {
 	var p parse.Page
-	err := parse.New(o.Parsers).Parse(in, &p)
+	err := o.newParsers().Parse(in, &p)
 	c := PageCheck{
 		URL:         in.URL.String(),
 		MediaType:   p.MediaType,

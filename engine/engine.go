@@ -180,7 +180,7 @@ func (w *work) newSegments() *segment.Segments {
 	return segment.New(segment.Env{
 		Store: w.store, FS: w.warcFS, Dir: w.warcDir(), Info: o.warcInfo(), FileAge: warcFileAge,
 		Sorter: w.sorterOf(o.shares().segment), Processors: o.sharers(),
-		Now: o.Now, Parsers: parse.New(o.Parsers), Agent: o.agentToken(), AgentOf: agentOf,
+		Now: o.Now, Parsers: o.newParsers(), Agent: o.agentToken(), AgentOf: agentOf,
 		Links: o.normalizers(policy.NormalizeOutlink), Redirects: o.normalizers(policy.NormalizeFetcher),
 		ParseLater: o.ParseLater, NoContent: o.NoContent, Spent: w.stages.spentIn, Warn: w.warn,
 		Log:   func(seg *storage.Segment, list []segment.Stored, again bool) { w.crawlLog.add(seg, list, again) },

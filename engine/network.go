@@ -65,6 +65,15 @@ func (n *network) open(o *Options, env visit.Env) error {
 	return nil
 }
 
+// newParsers returns the parsers, with the clock of the engine unless they have their own.
+func (o *Options) newParsers() *parse.Parsers {
+	p := o.Parsers
+	if p.Now == nil {
+		p.Now = o.Now
+	}
+	return parse.New(p)
+}
+
 // longerBody lets a sitemap be as long as the protocol permits.
 func longerBody(start []byte) int64 {
 	if parse.IsSitemap(start) {

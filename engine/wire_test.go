@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/storage"
@@ -145,5 +146,51 @@ func TestCanonicalField(t *testing.T) {
 		run(t, n.options(dataDir(t)), n.seeds("a.test/"))
 		t.Log(way)
 		n.wantRequests(t, map[string]int{"a.test/canonical": 1, "a.test/style.css": 0})
+	}
+}
+
+// TestUnavailableAfter: a page that says from when on it must not be found, in its header or a meta tag, is found until
+// then, and leaves the index once that time has passed, even if it has not changed.
+func TestUnavailableAfter(t *testing.T) {
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	const date = "unavailable_after: 2030-01-03T00:00:00Z"
+	page := func(head, text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("ETag", `"1"`)
+			if head != "" {
+				w.Header().Set("X-Robots-Tag", head)
+			}
+			if r.Header.Get("If-None-Match") != "" {
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+			io.WriteString(w, text)
+		}
+	}
+	home := `<a href="/field">a</a> <a href="/meta">b</a> <a href="/stays">c</a>`
+	n := newAnswers(t, map[string]string{"a.test/": home}, map[string]http.HandlerFunc{
+		"/field": page(date, "<p>herring that a field takes away"),
+		"/meta":  page("", "<meta name=robots content='"+date+"'><p>herring that a tag takes away"),
+		"/stays": page("", "<p>herring that stays here"),
+	})
+	for way, run := range bothWays {
+		o := n.options(dataDir(t))
+		o.NoIndex = false
+		var later time.Duration
+		o.Now = func() time.Time { return now.Add(later) }
+		for i, want := range []int{3, 3, 1} {
+			later = time.Duration(i) * 36 * time.Hour
+			run(t, o, n.seeds("a.test/"))
+			e := open(t, o)
+			if _, err := e.Index(t.Context(), engine.IndexOptions{Refresh: true}); err != nil {
+				t.Fatal(err)
+			}
+			found, err := e.Search(t.Context(), "herring", engine.SearchOptions{Deadline: patient, Limit: 10})
+			if err != nil || len(found.Hits) != want {
+				t.Errorf("%s, after %s: %d pages are found, want %d: %v", way, later, len(found.Hits), want, err)
+			}
+			mustClose(t, e)
+		}
 	}
 }

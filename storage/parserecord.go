@@ -4,6 +4,8 @@ package storage
 
 import (
 	"encoding/binary"
+	"strings"
+	"time"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 	"github.com/seine-crawler/seine/storage/warc"
@@ -84,6 +86,22 @@ type FetchOutcome struct {
 	SelfLinks   uint32    // links that count and lead to a part of the page itself; they are not in Outlinks
 	// Hints are in the order of Outlinks, at most one for each.
 	Hints []LinkHint
+}
+
+// PreferenceUnavailable begins the line of FetchOutcome.Preferences that says, in RFC 3339, from when on a page must
+// not be found (unavailable_after).
+const PreferenceUnavailable = "robots: unavailable_after: "
+
+// UnavailableAfter returns the time from which on the page must not be found, in ms since 1970; 0: there is none.
+func (o *FetchOutcome) UnavailableAfter() int64 {
+	for line := range strings.SplitSeq(o.Preferences, "\n") {
+		if date, ok := strings.CutPrefix(line, PreferenceUnavailable); ok {
+			if at, err := time.Parse(time.RFC3339, date); err == nil {
+				return at.UnixMilli()
+			}
+		}
+	}
+	return 0
 }
 
 // texts returns the strings in stored order.

@@ -119,6 +119,16 @@ func fetched(
 		fetchSooner(r, o)
 	}
 	forceRefetch(r, maxInterval)
+	fetchWhenUnavailable(r, o)
+}
+
+// fetchWhenUnavailable makes a page that says from when on it must not be found due at that time, without validators: a
+// 304 would leave it in the index. The parser finds then that the time has passed, unless the page has another by now.
+func fetchWhenUnavailable(r *storage.Record, o *storage.FetchOutcome) {
+	if at := o.UnavailableAfter(); at > o.Time {
+		r.ETag, r.LastModified = "", ""
+		r.FetchTime = min(r.FetchTime, at+1) // the time itself is not after it
+	}
 }
 
 // keepsContent reports whether a record has complete content that stands when a fetch brings only a part of the page,

@@ -4,6 +4,7 @@ package segment
 
 import (
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/seine-crawler/seine/storage"
@@ -11,8 +12,8 @@ import (
 
 // Preferences are what a site says about uses of its pages: to train models, to search, and others. They hold as of the
 // time of the fetch, so they are stored with it: those of robots.txt in a field of the WARC record, those of response
-// and page as parts of these, and all of them together in the parse record. seine itself obeys one of them: a page
-// whose site says "search=n" is not indexed.
+// and page as parts of these, and all of them together in the parse record. seine itself obeys two of them: a page
+// whose site says "search=n" is not indexed, and one that says until when it may be found is fetched again by then.
 
 // fieldPreferences is the WARC header field that holds what robots.txt said.
 const fieldPreferences = "WARC-Seine-Preferences"
@@ -56,6 +57,9 @@ func readPreferences(a *Attempt, s *Scratch) {
 			all += "\n"
 		}
 		all += line
+	}
+	if at := s.page.Robots.UnavailableAfter; !at.IsZero() {
+		add(storage.PreferenceUnavailable + at.UTC().Format(time.RFC3339))
 	}
 	if clean := cleanPreferences(a.Preferences); clean != "" {
 		for line := range strings.SplitSeq(clean, "\n") {
