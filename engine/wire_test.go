@@ -3,10 +3,14 @@
 package engine_test
 
 import (
+	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +18,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/warc"
 )
 
 // answers is a host of which some pages are answered by functions.
@@ -191,6 +196,69 @@ func TestUnavailableAfter(t *testing.T) {
 				t.Errorf("%s, after %s: %d pages are found, want %d: %v", way, later, len(found.Hits), want, err)
 			}
 			mustClose(t, e)
+		}
+	}
+}
+
+// TestRevisits: a 304 to a request with validators is a revisit record (WARC 1.1, 6.7.3), from which sealing again,
+// stored copies and Verify read what they read from a response.
+func TestRevisits(t *testing.T) {
+	n := newAnswers(t, map[string]string{"a.test/": `<a href="/same">a</a> <a href="/odd">b</a>`},
+		map[string]http.HandlerFunc{
+			"/same": func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("ETag", `"1"`)
+				w.Header().Set("Content-Type", "text/html")
+				if r.Header.Get("If-None-Match") == `"1"` {
+					w.WriteHeader(http.StatusNotModified)
+					return
+				}
+				io.WriteString(w, "<p>it stays as it is")
+			},
+			"/odd": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) },
+		})
+	const confirmed = "HTTP/1.1 304 "
+	for way, run := range bothWays {
+		o := n.options(dataDir(t))
+		var later time.Duration
+		o.Now = func() time.Time { return time.Now().Add(later) }
+		run(t, o, n.seeds("a.test/"))
+		later = 40 * 24 * time.Hour
+		run(t, o, n.seeds("a.test/"))
+		e := open(t, o)
+		verify(t, e)
+		got, err := e.Inspect().StoredCopy(t.Context(), n.spell("HOST:a.test/same"), time.Time{})
+		if err != nil || got.Capture.HTTPStatus != 304 || !strings.Contains(got.Text(), "it stays") {
+			t.Errorf("%s: %+v, %v", way, got, err)
+		}
+		r, err := e.Inspect().Record(n.spell("HOST:a.test/same"))
+		if err != nil || r.Status != storage.StatusNotModified {
+			t.Errorf("%s: %v, %v", way, r.Status, err)
+		}
+		mustClose(t, e)
+		kinds := map[string]int{}
+		names, err := filepath.Glob(filepath.Join(o.Dir, "warc", "*.warc.gz"))
+		if err != nil || len(names) == 0 {
+			t.Fatal(names, err)
+		}
+		for _, name := range names {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = warc.Scan(bytes.NewReader(b), name, int64(len(b)), func(rec *warc.Record) error {
+				if bytes.HasPrefix(rec.Block, []byte(confirmed)) {
+					path := rec.URI[strings.LastIndexByte(rec.URI, '/')+1:]
+					kinds[rec.Type+" "+path+" "+rec.Field("WARC-Profile")]++
+				}
+				return nil
+			}, func(f warc.Fault) error { return errors.New(f.String()) })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := "revisit same http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+		if kinds[want] != 1 || kinds["response odd "] == 0 || len(kinds) != 2 {
+			t.Errorf("%s: records of 304 are %v", way, kinds)
 		}
 	}
 }

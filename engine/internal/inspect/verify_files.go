@@ -5,6 +5,7 @@ package inspect
 import (
 	"bytes"
 	"context"
+	"crypto/sha1"
 	"encoding/binary"
 	"errors"
 	"io/fs"
@@ -252,7 +253,12 @@ func (c *filesCheck) noteRecord(file string, rec *warc.Record) error {
 	case rec.Type == warc.TypeMetadata:
 		c.value = append(c.value, refFailure)
 	case c.in.env.Page(rec):
-		c.value = append(append(c.value, refPage), rec.Field("WARC-Payload-Digest")...)
+		c.value = append(c.value, refPage)
+		if digest := rec.Field("WARC-Payload-Digest"); digest == "" && rec.Type == warc.TypeRevisit {
+			c.value = warc.AppendSHA1(c.value, sha1.Sum(nil)) // cdx has the digest of what came, which is nothing
+		} else {
+			c.value = append(c.value, digest...)
+		}
 		c.value = append(append(c.value, 0), rec.URI...)
 	default:
 		return nil

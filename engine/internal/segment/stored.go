@@ -17,7 +17,7 @@ import (
 // storedAttempt turns a WARC record back into the attempt that it stores. ok is false for other records.
 func storedAttempt(rec *warc.Record) (a *Attempt, ok bool, err error) {
 	switch rec.Type {
-	case warc.TypeResponse:
+	case warc.TypeResponse, warc.TypeRevisit:
 		a, ok, err = storedResponse(rec)
 	case warc.TypeMetadata:
 		a, ok, err = storedFailure(rec)
@@ -30,9 +30,12 @@ func storedAttempt(rec *warc.Record) (a *Attempt, ok bool, err error) {
 	return a, err == nil, err
 }
 
-// IsPage reports whether a record is the response to a request for a page.
+// IsPage reports whether a record is the response to a request for a page. A 304 is a revisit record; files of older
+// programs have response records of it.
 func IsPage(rec *warc.Record) bool {
-	return rec.Type == warc.TypeResponse && rec.Field(fieldRole) == ""
+	kind := rec.Type == warc.TypeResponse ||
+		rec.Type == warc.TypeRevisit && rec.Field("WARC-Profile") == warc.NotModified.String()
+	return kind && rec.Field(fieldRole) == ""
 }
 
 func storedResponse(rec *warc.Record) (a *Attempt, ok bool, err error) {

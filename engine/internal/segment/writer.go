@@ -3,10 +3,13 @@
 package segment
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha1"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -120,12 +123,25 @@ func (w *Writer) append(a *Attempt, s *Scratch) error {
 		s.fields = append(s.fields, warc.Field{Name: fieldPreferences, Value: value})
 	}
 	x := Exchange(a.URL, a.Response, s.fields...)
+	if confirms(a.Response) {
+		written, err := log.WriteRevisit(&warc.Revisit{URI: x.URI, Addr: x.Addr, Start: x.Start, Request: x.Request,
+			ResponseHead: x.ResponseHead, Fields: x.Fields, Profile: warc.NotModified})
+		a.location, a.digest = written.Response, sha1.Sum(nil)
+		return err
+	}
 	if w.s.env.NoContent && len(x.Body) > 0 {
 		dropBody(x)
 	}
 	written, err := log.AppendExchange(x)
 	a.location, a.digest = written.Response, written.PayloadSHA1
 	return err
+}
+
+// confirms reports whether a response says that an earlier one still holds. A 304 to a request without validators says
+// nothing of the kind.
+func confirms(r *fetch.Response) bool {
+	return r.Status == http.StatusNotModified && (bytes.Contains(r.RequestHead, []byte("\r\nIf-None-Match:")) ||
+		bytes.Contains(r.RequestHead, []byte("\r\nIf-Modified-Since:")))
 }
 
 // dropBody leaves the body out of an exchange. Its record says how long it was.
