@@ -62,8 +62,8 @@
 // The sorters spill to disk beyond their share of memory. A Writer holds 16 bytes for each URL, and the outcomes since
 // the last Sync. The 16 bytes are held until the segment is sealed: 640 KB for the largest of a crawl. Unsealed holds a
 // page and what it parses of it. Sealing and reading back use all processors, the latter with at most readAhead
-// attempts waiting for each. Purge sorts the captures of the segments whose files it replaces, and holds one record at
-// a time.
+// attempts waiting for each, and readAheadBytes of bodies. Purge sorts the captures of the segments whose files it
+// replaces, and holds one record at a time.
 //
 // # Deliberately absent
 //

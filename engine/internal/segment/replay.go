@@ -14,10 +14,15 @@ import (
 	"github.com/seine-crawler/seine/storage/warc"
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 )
 
-// readAhead is the number of attempts read back from a WARC file that wait for each parser. A full queue stops reading.
-const readAhead = 32
+// readAhead is the number of attempts read back from a WARC file that wait for each parser, and readAheadBytes how much
+// memory their bodies take together, with those that are parsed. Full queues stop reading.
+const (
+	readAhead      = 32
+	readAheadBytes = 16 << 20
+)
 
 // Each is called with every attempt that is read back from a segment: the key of its URL, the bytes that were received
 // for it, and how long it took. Several goroutines call it; the key is valid during the call.
@@ -181,9 +186,10 @@ func (g *Segments) readFile(
 	r := warc.NewReaderOptions(f, part.Start+part.Size, warc.ReaderOptions{File: path, Start: part.Start})
 	group, ctx := errgroup.WithContext(ctx)
 	lanes := make([]chan *Attempt, max(g.env.Processors, 1))
+	room := semaphore.NewWeighted(readAheadBytes)
 	for i := range lanes {
 		lanes[i] = make(chan *Attempt, readAhead)
-		group.Go(func() error { return addAll(w, lanes[i], each) })
+		group.Go(func() error { return addAll(w, lanes[i], room, each) })
 	}
 	defer func() {
 		for _, lane := range lanes {
@@ -212,6 +218,9 @@ func (g *Segments) readFile(
 			continue
 		}
 		a.location.File = filepath.Base(path)
+		if room.Acquire(ctx, a.held()) != nil {
+			break
+		}
 		select { // attempts at one URL stay in order
 		case lanes[xxh3.HashString(rec.URI)%uint64(len(lanes))] <- a:
 		case <-ctx.Done():
@@ -233,40 +242,54 @@ func (w *Writer) readRecord(at time.Time) {
 	}
 }
 
-// addAll adds attempts that were read back.
-func addAll(w *Writer, lane chan *Attempt, each Each) error {
+// held is the part of readAheadBytes that an attempt takes. One that is longer has all of it.
+func (a *Attempt) held() int64 {
+	if a.Response == nil {
+		return 0
+	}
+	return min(int64(len(a.Response.Body)), readAheadBytes)
+}
+
+// addAll adds attempts that were read back. Their bodies leave room then.
+func addAll(w *Writer, lane chan *Attempt, room *semaphore.Weighted, each Each) error {
 	var s Scratch
 	read := readAttempts{w: w}
 	defer read.flush()
 	for a := range lane {
-		if w.again != nil && w.again.Left != nil && w.again.Left(a.URL.AppendKey(nil)) {
-			if a.Response != nil {
-				a.Response.Release()
-			}
-			continue
-		}
-		if a.dropped > 0 && statusOf(a.Response) == storage.FetchSuccess {
-			a.Response.Release()
-			if w.seg.State != storage.SegmentOpen {
-				return fmt.Errorf("%s: %w", a.URL, ErrNoContent)
-			}
-			w.lost.Add(1)
-			continue
-		}
-		if err := w.add(a, &s); err != nil {
-			return fmt.Errorf("%s: %w", a.URL, err)
-		}
-		received := a.received()
+		held := a.held()
+		err := addRead(w, a, &s, &read, each)
 		if a.Response != nil {
 			a.Response.Release()
 		}
-		w.noted.mu.Lock()
-		w.noted.add(xxh3.Hash(s.key), a.location)
-		w.noted.mu.Unlock()
-		read.add(a, &s)
-		if each != nil {
-			each(s.key, received, a.Took)
+		room.Release(held)
+		if err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// addRead adds an attempt that was read back, unless it was left out.
+func addRead(w *Writer, a *Attempt, s *Scratch, read *readAttempts, each Each) error {
+	if w.again != nil && w.again.Left != nil && w.again.Left(a.URL.AppendKey(nil)) {
+		return nil
+	}
+	if a.dropped > 0 && statusOf(a.Response) == storage.FetchSuccess {
+		if w.seg.State != storage.SegmentOpen {
+			return fmt.Errorf("%s: %w", a.URL, ErrNoContent)
+		}
+		w.lost.Add(1)
+		return nil
+	}
+	if err := w.add(a, s); err != nil {
+		return fmt.Errorf("%s: %w", a.URL, err)
+	}
+	w.noted.mu.Lock()
+	w.noted.add(xxh3.Hash(s.key), a.location)
+	w.noted.mu.Unlock()
+	read.add(a, s)
+	if each != nil {
+		each(s.key, a.received(), a.Took)
 	}
 	return nil
 }

@@ -5,8 +5,10 @@ package segment_test
 import (
 	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/storage"
@@ -285,6 +287,38 @@ func TestTornTail(t *testing.T) {
 		if sealed.Pages != pages || sealed.Torn != cut-left || w.record(1).WARC[0].Size != left {
 			t.Errorf("cut at %d of %d: %+v, %d bytes are left", cut, len(b), sealed, left)
 		}
+	}
+}
+
+// TestReplayMemory: reading back holds a bounded part of what it reads, however long bodies are.
+func TestReplayMemory(t *testing.T) {
+	const bodies, length = 24, 6 << 20
+	w := newWorld(t)
+	open := w.create()
+	body := strings.Repeat("x", length)
+	for i := range bodies {
+		url := fmt.Sprintf("http://h%d.example/", i)
+		w.storeAll(open, response(t, url, "HTTP/1.1 200 OK\nContent-Type: application/x-long", body, ""))
+	}
+	w.must(open.Abandon())
+	held := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC() // pools keep what they have for one
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, most, n := held(), uint64(0), 0
+	again, err := w.Resume(ctx, w.record(1), func([]byte, int64, time.Duration) {
+		if n++; n == 2 {
+			time.Sleep(500 * time.Millisecond) // what may be read ahead is
+		}
+		most = max(most, held())
+	})
+	w.must(err)
+	w.must(again.Abandon())
+	if n != bodies || most > before+10*length {
+		t.Errorf("%d attempts were read back with %d MiB of bodies in memory", n, (most-before)>>20)
 	}
 }
 
