@@ -163,28 +163,49 @@ func (s *expander) isWordOf(stem string, lang analysis.Language) (bool, error) {
 		return true, nil
 	}
 	for _, seg := range s.st.segments {
-		n := &node{kind: nodeValue, value: valueLanguage}
-		for code := range seg.info.Languages {
-			if analysis.LanguageOf(code) == lang {
-				n.add(code)
-			}
-		}
-		if len(n.texts) == 0 || !s.work.spend(readUnits) {
+		spoken := seg.spokenIn(lang)
+		if spoken == 0 || !s.work.spend(readUnits) {
 			continue
 		}
 		l, err := seg.openList(s.st.snap, stem)
 		if err != nil {
 			return false, err
 		}
-		p := &part{docs: seg.info.Docs, dead: seg.dead}
-		p.column = func(letter byte, block uint32, dst *columnBlock) error {
-			return seg.readColumn(s.st.snap, letter, block, dst)
+		if l == nil {
+			continue
 		}
-		if l != nil && s.meet(l, newValueIter(n, p, s.work)) {
+		if spoken <= rareMax {
+			docs, known, err := seg.rare(s.st.snap, lang, s.work)
+			if err != nil {
+				return false, err
+			}
+			if known {
+				if s.meetOne(l, seg, docs) {
+					return true, nil
+				}
+				continue
+			}
+		}
+		if s.meet(l, s.filterOf(seg, lang)) {
 			return true, nil
 		}
 	}
 	return false, nil
+}
+
+// filterOf returns the filter of a language.
+func (s *expander) filterOf(seg *segment, lang analysis.Language) *valueIter {
+	n := &node{kind: nodeValue, value: valueLanguage}
+	for code := range seg.info.Languages {
+		if analysis.LanguageOf(code) == lang {
+			n.add(code)
+		}
+	}
+	p := &part{docs: seg.info.Docs, dead: seg.dead}
+	p.column = func(letter byte, block uint32, dst *columnBlock) error {
+		return seg.readColumn(s.st.snap, letter, block, dst)
+	}
+	return newValueIter(n, p, s.work)
 }
 
 // meet reports whether a document that is not deleted is in a list and fits a filter.

@@ -67,6 +67,7 @@ type segment struct {
 
 	lexicons   *lexicons
 	hostTables *hostTables
+	rareDocs   *rareDocs
 	values     *recent[storedValue] // that searches read; the states that have the segment share them
 	held       *heldWords           // of states with the documents heldOf
 	heldOf     collection
@@ -156,7 +157,7 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		}
 		if was := before[seg.number]; was != nil {
 			seg.norms, seg.boosts, seg.lexicons = was.norms, was.boosts, was.lexicons
-			seg.hostTables, seg.values = was.hostTables, was.values
+			seg.hostTables, seg.rareDocs, seg.values = was.hostTables, was.rareDocs, was.values
 		} else if err := errors.Join(seg.loadNorms(st.snap), seg.loadBoosts(st.snap)); err != nil {
 			return err
 		}
@@ -190,7 +191,7 @@ func registered(key, value []byte) (*segment, error) {
 	}
 	seg := &segment{
 		number: binary.BigEndian.Uint32(key), lexicons: &lexicons{}, hostTables: &hostTables{},
-		values: &recent[storedValue]{},
+		rareDocs: &rareDocs{}, values: &recent[storedValue]{},
 	}
 	if err := json.Unmarshal(value, &seg.info); err != nil {
 		return nil, fmt.Errorf("%w: index segment %d: %v", storage.ErrCorrupt, seg.number, err)
