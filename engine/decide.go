@@ -62,7 +62,7 @@ const (
 // Sealing whenever a quarter had run dry made a polite crawl spend most of its time on segments of 60 pages, because
 // hosts come to their ends all the time. So did sealing at once when one of 4,000 had run out while the others waited:
 // 400 pages each, and ten minutes later a page cost twice as much, since each of them lies alone in crawldb and linkdb
-// (bench polite). The crawl ends when there is nothing left to do.
+// (with a delay of 14 s; "seine bench polite" makes such crawls). The crawl ends when there is nothing left to do.
 func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReason) {
 	switch {
 	case s.failed:

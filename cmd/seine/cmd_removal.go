@@ -30,7 +30,8 @@ func removalCommand(
 		return f.withStore(cmd, o, func(s store) error {
 			r, err := run(cmd.Context(), s, targets)
 			if err == nil && isNothing(r) {
-				fmt.Fprintf(c.err, "seine: nothing is known of %s. %s\n", strings.Join(targets, ", "), targetsHelp)
+				fmt.Fprintf(c.err, "seine: nothing is known of %s. %s\n", plainLine(strings.Join(targets, ", ")),
+					strings.ReplaceAll(targetsHelp, "\n", " "))
 			}
 			return c.outcome(r, err, f.json)
 		})
