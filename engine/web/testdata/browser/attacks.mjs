@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What strangers try: pages that act on whoever shows them (seine simweb --attacks), and pages of other origins.
 import { setTimeout as sleep } from "node:timers/promises";
-import { browser, check, open } from "./browser.mjs";
+import { browser, check, open, shut } from "./browser.mjs";
 import { text } from "./world.mjs";
 
 const caught = async (site) => (await text(site.url + "caught.txt")).split("\n").filter(Boolean);
@@ -39,7 +39,7 @@ export async function walked(base, site) {
     seen.add(path);
     kinds[kind]++;
     if (shown++ % 25 === 0) {
-      await page?.close();
+      await shut(page);
       page = await open(origin, 320);
       page.expected = /sandbox|Content Security Policy|404/;
     }
@@ -58,7 +58,7 @@ export async function walked(base, site) {
     check("no page took another's place: " + path, page.url() === root + path || page.url().startsWith(root), page.url());
     queue.push(...await page.$$eval("a[href]", (list, root) => list.map((a) => a.href).filter((h) => h.startsWith(root)).map((h) => h.slice(root.length)), root));
   }
-  await page.close();
+  await shut(page);
   for (const kind of ["", "copy", "url", "urls", "links", "host", "hosts", "crawl", "report"]) check("pages of the kind " + kind, kinds[kind] > 0, kinds);
   check("every attack was looked at", [...seen].filter((p) => p.startsWith("copy?") && p.includes(encodeURIComponent(site.host))).length > 20, kinds);
   const list = await caught(site);
@@ -88,7 +88,7 @@ export async function clicked(base, site) {
     await sleep(100);
     check("no form is sent: " + id, page.url() === copy("forms") && frame.url().includes("/copy/page?"), page.url() + " " + frame.url());
   }
-  await page.close();
+  await shut(page);
   check("nothing was requested by clicks", (await caught(site)).length === 0, await caught(site));
   check("the pages are still there", (await text(`${root}api/v1/search?q=trapped`)).includes(site.host));
 }
@@ -103,7 +103,7 @@ export async function alive(base, site) {
     let after = before;
     for (let i = 0; i < 30 && after === before; i++) await sleep(50), after = (await caught(site)).length;
     check("the attack is live: " + path, after > before);
-    await page.close();
+    await shut(page);
   }
 }
 
@@ -179,7 +179,7 @@ export async function foreign(base, site) {
       check(`a form of ${place} is refused on a page`, /must come from a page of this server/.test(said) && !said.includes("{"), said);
     }
     check(`requests of ${place} have ${place === "another port" ? "the" : "no"} cookie`, sent.length > 5 && sent.some((c) => c.includes("seine")) === (place === "another port"), sent);
-    await page.close();
+    await shut(page);
     // A window that a stranger opened is out of its reach.
     page = await visitor();
     const opened = new Promise((resolve) => browser.once("targetcreated", resolve));
@@ -189,14 +189,14 @@ export async function foreign(base, site) {
     await sleep(200);
     check(`a window opened by ${place} is out of reach`, await page.evaluate(() => { try { return window.ours.closed || window.ours.length === 0 && !window.ours.document; } catch { return true; } }) &&
       await ours?.evaluate(() => window.opener === null));
-    await ours?.close();
-    await page.close();
+    await shut(ours);
+    await shut(page);
   }
   await own.goto(root + "hosts");
   check("nothing is blocked", !(await own.content()).includes(target));
   const status = await own.evaluate(async () => (await fetch("/api/v1/crawl/resume", { method: "POST" })).status);
   check("the session itself may act", status === 200, String(status));
-  await own.close();
+  await shut(own);
   await rebound(origin, target);
 }
 
@@ -220,5 +220,5 @@ async function rebound(origin, target) {
   for (const { path, status, text } of got) check("a name that was rebound reaches nothing: " + path, status === 421 && !/pages\/s|crawl is|"documents"/.test(text), { status, text });
   const answer = await page.goto(evil + "/crawl");
   check("a foreign name is told so on a page", answer.status() === 421 && /text\/html/.test(answer.headers()["content-type"]) && /--host-name/.test(await answer.text()));
-  await page.close();
+  await shut(page);
 }

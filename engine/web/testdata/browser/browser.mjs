@@ -2,6 +2,7 @@
 // The browser, and what is checked of every page that it shows.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { setTimeout as sleep } from "node:timers/promises";
 import puppeteer from "puppeteer-core";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -38,6 +39,16 @@ export async function open(origin, width = 1280, scheme = "light") {
   // One that our policy blocks fails without an error of the network. (The stranger's server is asked, too, what came.)
   page.on("requestfailed", (r) => check("requests stay here", stays(r) || !r.failure(), r.url()));
   return page;
+}
+
+// shut closes a tab. Puppeteer waits without end for a tab that moves to another process just then, as pages that lead
+// elsewhere do: such a one goes with the browser.
+export const shut = (page) => Promise.race([page?.close(), sleep(5000)]);
+
+// ended closes the browser, or kills it.
+export async function ended() {
+  await Promise.race([browser.close(), sleep(10000)]);
+  browser.process()?.kill("SIGKILL");
 }
 
 // accessible runs axe, and looks at what axe does not: nothing is wider than the window.

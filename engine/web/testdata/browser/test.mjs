@@ -2,8 +2,8 @@
 // Drives seine's pages in a real Chromium: make test-web. A check that fails is printed and counted.
 import { rmSync, mkdirSync } from "node:fs";
 import { alive, clicked, foreign, walked } from "./attacks.mjs";
-import { accessible, browser, check, counts, open, value } from "./browser.mjs";
-import { address, done, end, run, simweb, until } from "./world.mjs";
+import { accessible, check, counts, ended, open, shut, value } from "./browser.mjs";
+import { address, done, end, run, simweb, until, within } from "./world.mjs";
 
 rmSync("shots", { recursive: true, force: true });
 mkdirSync("shots");
@@ -65,14 +65,14 @@ async function searching(base, site) {
   check("the URL page", (await value(page, ".eyebrow")) === "URL");
   await Promise.all([page.waitForNavigation(), page.click("a[href*='/host?']")]);
   check("the host page", (await value(page, ".eyebrow")) === "Host");
-  await page.close();
+  await shut(page);
 
   // Without script everything is there, too.
   const plain = await open(new URL(base).origin);
   await plain.setJavaScriptEnabled(false);
   await plain.goto(base.split("?")[0] + "?q=harbour");
   check("hits without script", (await plain.$$(".hit")).length === 10);
-  await plain.close();
+  await shut(plain);
 }
 
 async function looking(base, site) {
@@ -93,7 +93,7 @@ async function looking(base, site) {
         list.every((s) => s.scrollWidth <= s.clientWidth)));
       await page.screenshot({ path: `shots/${name}-${width}-${scheme}.png` });
     }
-    await page.close();
+    await shut(page);
   }
 }
 
@@ -108,7 +108,7 @@ async function printing(base) {
   check("paper has no buttons", !(await seen("button, .choices, .more, .facets")));
   check("paper has the hits across its width", await page.$eval(".hits", (e) => e.offsetWidth > 600));
   await page.screenshot({ path: "shots/print.png", fullPage: true });
-  await page.close();
+  await shut(page);
 }
 
 async function crawling() {
@@ -149,7 +149,7 @@ async function crawling() {
   check("the crawl ends", (await crawl.ended) === 0, crawl.text);
   await until("a page whose server is gone says so", async () => (await page.$$eval("#state, .big", (list) =>
     list.every((e) => /^no answer since \d\d:\d\d:\d\d UTC$/.test(e.textContent) && e.querySelector(".dot.look")))));
-  await page.close();
+  await shut(page);
 }
 
 // besieged crawls the attacks, and looks at the dashboard meanwhile.
@@ -165,7 +165,7 @@ async function besieged(flags, site) {
   check("the dashboard holds", await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth && !window.pwned));
   const names = await page.$$eval("#top a", (list) => list.map((a) => a.textContent).join(" "));
   check("names that look like others are shown in punycode", /xn--80ak6aa92e/.test(names) && !/[а-я]/.test(names), names);
-  await page.close();
+  await shut(page);
   if ((await crawl.ended) !== 0) throw new Error(crawl.text);
 }
 
@@ -180,13 +180,13 @@ try {
   const parts = [searching, looking, printing, walked, clicked, foreign, alive, crawling].filter(({ name }) => !process.env.PART || process.env.PART.split(",").includes(name));
   for (const part of parts) {
     const began = Date.now();
-    await part(base, site).catch((e) => check(part.name, false, e.stack));
+    await within(300, part(base, site)).catch((e) => check(part.name, false, e.stack));
     console.log(`${part.name}: ${Math.round((Date.now() - began) / 1000)} s`);
   }
 } catch (e) {
   check("the test runs", false, e.stack);
 }
-await browser.close();
+await ended();
 await end();
 console.log(`${counts.checks} checks, ${counts.failures} failed; screenshots in ${process.cwd()}/shots`);
 process.exit(counts.failures ? 1 : 0);

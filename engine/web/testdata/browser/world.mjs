@@ -34,6 +34,11 @@ export async function until(what, test, seconds = 20) {
   throw new Error("never: " + what);
 }
 
+// within rejects when work has taken so many seconds, so that what never ends is named and not waited for.
+export const within = (seconds, work) => Promise.race([work, sleep(1000 * seconds).then(() => {
+  throw new Error(`no end within ${seconds} s`);
+})]);
+
 // address waits for the address with the token that a server prints.
 export const address = (child) => until("an address", () => child.text.match(/http:\/\/127\.0\.0\.1:\d+\/\S*token=\S+/)?.[0]);
 
@@ -49,9 +54,9 @@ export async function simweb(name, ...args) {
 // text requests a page of a synthetic web as its host, whose name only the browser resolves.
 export const text = (url) => new Promise((resolve, reject) => {
   const { host, port, pathname, search } = new URL(url);
-  get({ host: "127.0.0.1", port, path: pathname + search, headers: { host } }, (answer) => {
+  get({ host: "127.0.0.1", port, path: pathname + search, headers: { host }, signal: AbortSignal.timeout(20000) }, (answer) => {
     let all = "";
-    answer.setEncoding("utf8").on("data", (part) => (all += part)).on("end", () => resolve(all));
+    answer.setEncoding("utf8").on("data", (part) => (all += part)).on("end", () => resolve(all)).on("error", reject);
   }).on("error", reject);
 });
 
