@@ -11,7 +11,6 @@ import (
 	"io"
 
 	"github.com/seine-crawler/seine/storage"
-	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // URLLists are lines of URLs to sort into those that crawldb has, new ones and duplicates, and where these go. A nil
@@ -37,7 +36,7 @@ type Classified struct {
 // exactly if Inject would make a record of it. It changes nothing, and any goroutine may call it at any time.
 //
 //	lines ─▶ parse, normalize, filter ─▶ sort by (key, place) ─┐
-//	                                            crawldb ──────▶ join ─▶ known, new, duplicates
+//	                                            crawldb ──────▶ join ─▶ batches ─▶ known, new, duplicates
 //
 // Each line is sorted once, with a text only if that differs from the canonical URL, and crawldb is read once, in
 // order. (Neo and others patented a join of MD5 sums of URLs for this; keys in the order of crawldb need no second
@@ -81,72 +80,43 @@ func addClassified(r *seedReader, line *seedLine) error {
 	return r.add()
 }
 
+// classify joins the sorted lines with crawldb, while another goroutine writes the lists.
 func (p *Phases) classify(ctx context.Context, lines *seedRun, o *URLLists, result *Classified) (err error) {
 	run, _, err := lines.sort()
 	if err != nil {
 		return err
 	}
 	defer run.Close()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	w := newListWriter(o, fail)
+	err = p.classifyEach(ctx, run, w, result)
+	return errors.Join(err, w.close(err == nil))
+}
+
+// classifyEach counts each line of a run, and gives it to its list.
+func (p *Phases) classifyEach(ctx context.Context, run *storage.Run, w *listWriter, result *Classified) (err error) {
 	known := storage.NewFinder(p.env.Store, storage.Crawldb())
 	defer func() { err = errors.Join(err, known.Close()) }()
-	knownList, newList, duplicates := newURLList(o.Known), newURLList(o.New), newURLList(o.Duplicates)
 	var last []byte
 	for n := 0; run.Next(); n++ {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 		key := run.Key()[:len(run.Key())-placeBytes-1]
-		list, count := duplicates, &result.Duplicates
+		list, count := listDuplicates, &result.Duplicates
 		if !bytes.Equal(key, last) {
 			last = append(last[:0], key...)
 			record, err := known.Find(key)
 			if err != nil {
 				return err
 			}
-			if list, count = newList, &result.New; record != nil {
-				list, count = knownList, &result.Known
+			if list, count = listNew, &result.New; record != nil {
+				list, count = listKnown, &result.Known
 			}
 		}
 		*count++
-		if err := list.add(key, run.Value()); err != nil {
-			return err
-		}
+		w.add(list, key, run.Value())
 	}
-	return errors.Join(run.Err(), knownList.flush(), newList.flush(), duplicates.flush())
-}
-
-// urlList writes lines; nil drops them.
-type urlList struct {
-	w    *bufio.Writer
-	line []byte
-	urls urlkey.URLMemo
-}
-
-func newURLList(w io.Writer) *urlList {
-	if w == nil {
-		return nil
-	}
-	return &urlList{w: bufio.NewWriterSize(w, listBufferBytes)}
-}
-
-// add writes a line, which is that of the key's URL if text is empty.
-func (l *urlList) add(key, text []byte) (err error) {
-	if l == nil {
-		return nil
-	}
-	if l.line = append(l.line[:0], text...); len(text) == 0 {
-		if l.line, err = l.urls.AppendURL(l.line, key); err != nil {
-			return err
-		}
-	}
-	l.line = append(l.line, '\n')
-	_, err = l.w.Write(l.line)
-	return err
-}
-
-func (l *urlList) flush() error {
-	if l == nil {
-		return nil
-	}
-	return l.w.Flush()
+	return run.Err()
 }

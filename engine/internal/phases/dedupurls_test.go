@@ -5,6 +5,7 @@ package phases
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -179,6 +180,13 @@ func TestClassifyFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	_, err := w.p.Classify(ctx, URLLists{Lines: []string{hostA}, New: failingWriter{}})
 	if err == nil || !strings.Contains(err.Error(), io.ErrShortWrite.Error()) {
+		t.Error(err)
+	}
+	var many []string // more than what waits to be written
+	for i := range 30_000 {
+		many = append(many, fmt.Sprintf("%s%d", hostA, i))
+	}
+	if _, err = w.p.Classify(ctx, URLLists{Lines: many, New: failingWriter{}}); !errors.Is(err, io.ErrShortWrite) {
 		t.Error(err)
 	}
 	broken := io.MultiReader(strings.NewReader(hostA+"\n"), failingReader{})
