@@ -89,7 +89,7 @@ func (p *Phases) classify(ctx context.Context, lines *seedRun, o *URLLists, resu
 	defer run.Close()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	w := newListWriter(o, fail)
+	w := newListWriter([listCount]io.Writer{listKnown: o.Known, listNew: o.New, listDuplicates: o.Duplicates}, fail)
 	err = p.classifyEach(ctx, run, w, result)
 	return errors.Join(err, w.close(err == nil))
 }

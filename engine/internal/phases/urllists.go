@@ -9,7 +9,7 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// The lists of a URLLists, but that of refused lines.
+// The lists that a listWriter writes.
 const (
 	listKnown = iota
 	listNew
@@ -46,13 +46,13 @@ const (
 	listBatches    = 3
 )
 
-// newListWriter begins to write. fail is called with the first error. Close it.
-func newListWriter(o *URLLists, fail func(error)) *listWriter {
+// newListWriter begins to write to each list that is not nil. fail is called with the first error. Close it.
+func newListWriter(lists [listCount]io.Writer, fail func(error)) *listWriter {
 	w := &listWriter{
 		batch: &listBatch{}, full: make(chan *listBatch, listBatches), free: make(chan *listBatch, listBatches),
 		done: make(chan struct{}),
 	}
-	for i, to := range [listCount]io.Writer{listKnown: o.Known, listNew: o.New, listDuplicates: o.Duplicates} {
+	for i, to := range lists {
 		if to != nil {
 			w.lists[i] = &urlList{w: bufio.NewWriterSize(to, listBufferBytes)}
 		}
