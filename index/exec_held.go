@@ -299,8 +299,14 @@ func (r *ranker) heldAll(
 		}
 		s.lo = uint32(n) * sumDocs
 		rarest.mark(&s.bits)
+		some, found := int(rarest.to-rarest.from), -1
 		for i := range must[1:] {
-			must[1+i].now.meet(&s.bits, int(rarest.to-rarest.from))
+			if w := &must[1+i].now; phrase != nil || i < len(must)-2 || !w.findsAsFast(some) {
+				w.meet(&s.bits, some)
+			} else {
+				found = w.find(&s.bits, some, &s.found)
+				s.found.mark(found, &s.bits)
+			}
 		}
 		left := r.heldLeft(s.lo, &s.bits, v)
 		if phrase != nil && left > 0 {
@@ -311,7 +317,7 @@ func (r *ranker) heldAll(
 		switch {
 		case left == 0 || most+more < need:
 		case len(should) == 0:
-			r.offerMust(must, s, int(left), most, need)
+			r.offerMust(must, s, int(left), most, need, found == int(left))
 		default:
 			r.offerShould(must, should, s, int(left), most+more, need)
 		}
@@ -322,26 +328,30 @@ func (r *ranker) heldAll(
 
 // offerMust offers the documents of a window whose bits are set, as many as some, which have all of must. most bounds
 // their scores. It leaves no score, and any bits. Scores are side by side, in the order of the documents: after each
-// word those stay that the others can bring to what is needed.
-func (r *ranker) offerMust(must []heldPart, s *sums, some int, most, need points) {
+// word those stay that the others can bring to what is needed. The last word comes first if s.found has these documents
+// of it.
+func (r *ranker) offerMust(must []heldPart, s *sums, some int, most, need points, found bool) {
 	f := &s.found
 	scores := s.score[:some]
 	n := some
 	for i := range must {
 		w := &must[i]
-		if i > 0 && n < some {
-			clear(s.bits[:])
-			for _, place := range f.place[:n] {
-				s.bits.set(uint32(place))
-			}
+		if found {
+			w = &must[(i+len(must)-1)%len(must)]
 		}
-		some = w.now.find(&s.bits, n, f)
+		if n < some {
+			f.mark(n, &s.bits)
+		}
+		if !found || i > 0 {
+			some = w.now.find(&s.bits, n, f)
+		}
 		most -= w.reach
 		least := need - most
 		n = 0
-		for j, number := range f.number[:some] { // without a branch that nobody can foresee
-			p := scores[j] + w.points[w.codes[number]]
-			scores[n], f.place[n] = p, f.place[j]
+		codes, points, places := w.codes, w.points, f.place[:some] // read once
+		for j, number := range f.number[:some] {                   // without a branch that nobody can foresee
+			p := scores[j] + points[codes[number]]
+			scores[n], places[n] = p, places[j]
 			n += int(uint64(least-p-1) >> 63)
 		}
 		if n == 0 {

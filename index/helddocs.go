@@ -238,8 +238,21 @@ type heldFound struct {
 	number [sumDocs]uint32
 }
 
+// mark sets the bits of the first n documents, and no others.
+func (f *heldFound) mark(n int, of *sumBits) {
+	clear(of[:])
+	for _, place := range f.place[:n] {
+		of.set(uint32(place))
+	}
+}
+
 // heldSomePrice is how many documents find walks in the time that finding one takes.
 const heldSomePrice = 32
+
+// findsAsFast reports whether find takes no longer than meet: both walk all places. few is as in meet.
+func (w *heldWindow) findsAsFast(few int) bool {
+	return w.bits == nil && few*heldSeekPrice >= len(w.places) && few*heldSomePrice >= len(w.places)
+}
 
 // find looks for the documents whose bits are set, as many as some, and returns how many the window has.
 func (w *heldWindow) find(of *sumBits, some int, f *heldFound) (n int) {

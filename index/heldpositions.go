@@ -306,9 +306,39 @@ type heldLocator struct {
 	mask   uint8
 	found  []byte
 	pos    []uint32 // scratch
+
+	next []placedDoc // documents that were read ahead and are not passed
+	sum  byte
+}
+
+// placedDoc is a document of a held word.
+type placedDoc struct{ doc, number uint32 }
+
+// ahead reads ahead what is needed of documents that are looked at, which ascend. Each is somewhere else in memory:
+// while nothing waits for what they are, the processor reads many of them together.
+func (l *heldLocator) ahead(docs []uint32) {
+	l.next = make([]placedDoc, 0, len(docs))
+	for _, doc := range docs {
+		w := l.word.window(int(doc / sumDocs))
+		if number, at, ok := w.seek(doc % sumDocs); ok && at == doc%sumDocs {
+			l.next = append(l.next, placedDoc{doc, number})
+		}
+	}
+	f := l.word.found
+	for _, d := range l.next {
+		l.sum ^= f.bytes[f.starts[d.number/foundDocs]]
+	}
 }
 
 func (l *heldLocator) seek(doc uint32) uint32 {
+	for len(l.next) > 0 && l.next[0].doc < doc {
+		l.next = l.next[1:]
+	}
+	if len(l.next) > 0 && l.next[0].doc == doc {
+		l.read = l.read && l.number == l.next[0].number
+		l.number = l.next[0].number
+		return doc
+	}
 	place := doc % sumDocs
 	for n := int(doc / sumDocs); n < l.word.windows(); n++ {
 		w := l.word.window(n)

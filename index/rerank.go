@@ -102,7 +102,7 @@ func (x *execution) rerank(root *node, best []candidate) {
 		c := &best[i]
 		c.gain, c.base, c.score = r.gained, r.base, r.score
 	}
-	slices.SortFunc(best, func(a, b candidate) int { return x.top.rank(&a, &b) })
+	sortCandidates(best, x.top.rank)
 }
 
 // rerankFirst is how many candidates the second phase looks at in any case, and twice as many as are wanted: then it
@@ -259,9 +259,16 @@ func (s *secondPhase) lookIn(p *part, order []int) {
 	factors := newFactors(p, s.x.top.fresh, s.x.work)
 	held, its := s.heldIn(p), make([]locator, len(s.words))
 	opened := make([]bool, len(s.words))
+	var docs []uint32
 	seek := func(w int, doc uint32) bool {
 		if !opened[w] {
 			its[w], opened[w] = s.x.locator(p, s.words[w].n), true
+			if l, ok := its[w].(*heldLocator); ok {
+				if docs == nil {
+					docs = s.docsOf(order)
+				}
+				l.ahead(docs)
+			}
 		}
 		return its[w] != nil && its[w].seek(doc) == doc && its[w].matches()
 	}
@@ -300,6 +307,15 @@ func (s *secondPhase) lookIn(p *part, order []int) {
 		base := s.best[i].base * g.factor()
 		s.all[i] = ranked{g, base, factors.score(doc, base)}
 	}
+}
+
+// docsOf returns the documents of candidates.
+func (s *secondPhase) docsOf(order []int) []uint32 {
+	docs := make([]uint32, len(order))
+	for n, i := range order {
+		docs[n] = s.best[i].doc
+	}
+	return docs
 }
 
 // gained is what the second phase adds to a document's score, in shares of it. It is zero for one it did not look at.
@@ -341,10 +357,11 @@ func (x *execution) languageGain(p *part, doc uint32) float64 {
 // frequencies, by the fields' weights and lengths, those beside the body by proximityBeside.
 type proximity struct {
 	words   []queryWord
-	fields  [rerankWords]uint8 // that have a word
-	any     uint8              // fields that have one of the words
-	several uint8              // that have two of them
-	places  [fieldCount][]wordPlace
+	fields  [rerankWords]uint8      // that have a word
+	any     uint8                   // fields that have one of the words
+	several uint8                   // that have two of them
+	places  [fieldCount][]wordPlace // ascending
+	own     []wordPlace             // scratch
 	gained  [rerankWords]float64
 }
 
@@ -372,10 +389,26 @@ func (p *proximity) has(word int, fields uint8) {
 	p.any |= fields
 }
 
-// add takes the positions of a word in a field.
+// add takes the positions of a word in a field, which ascend.
 func (p *proximity) add(field, word int, at []uint32) {
+	all := p.places[field]
+	n := len(all)
 	for _, a := range at {
-		p.places[field] = append(p.places[field], wordPlace(a)<<wordPlaceBits|wordPlace(word))
+		all = append(all, wordPlace(a)<<wordPlaceBits|wordPlace(word))
+	}
+	p.places[field] = all
+	if n == 0 || len(at) == 0 || all[n-1] < all[n] {
+		return
+	}
+	p.own = append(p.own[:0], all[n:]...)
+	for to, i, j := len(all)-1, n-1, len(p.own)-1; j >= 0; to-- { // merged from the end
+		if i >= 0 && all[i] > p.own[j] {
+			all[to] = all[i]
+			i--
+		} else {
+			all[to] = p.own[j]
+			j--
+		}
 	}
 }
 
@@ -386,7 +419,6 @@ func (p *proximity) score(impact func(field int) float64) (sum float64) {
 		if len(places) < 2 {
 			continue
 		}
-		slices.Sort(places)
 		each := impact(f)
 		if f != fieldBody {
 			each *= proximityBeside * math.Pow(p.coverage(f), float64(len(p.words)))

@@ -255,18 +255,33 @@ func (t *topK) down() {
 func (t *topK) sorted() []candidate {
 	if t.crowd != nil {
 		t.best = t.crowd.all(t.best[:0])
-		slices.SortFunc(t.best, func(a, b candidate) int { return t.rank(&a, &b) })
+		sortCandidates(t.best, t.rank)
 		return t.best
 	}
-	slices.SortFunc(t.heap, func(a, b int32) int { return t.rank(&t.best[a], &t.best[b]) })
-	for i := range t.heap { // each cycle of places is moved round
-		first, at := t.best[i], i
-		for from := int(t.heap[at]); from != i; at, from = from, int(t.heap[from]) {
-			t.best[at] = t.best[from]
-			t.heap[at] = int32(at)
-		}
-		t.best[at], t.heap[at] = first, int32(at)
-	}
+	arrange(t.best, t.heap, t.rank)
 	t.heap = nil
 	return t.best
+}
+
+// sortCandidates sorts candidates.
+func sortCandidates(best []candidate, rank func(a, b *candidate) int) {
+	places := make([]int32, len(best))
+	for i := range places {
+		places[i] = int32(i)
+	}
+	arrange(best, places, rank)
+}
+
+// arrange sorts candidates, of which it has the places in any order. A place is a thirtieth of a candidate, which is
+// moved once.
+func arrange(best []candidate, places []int32, rank func(a, b *candidate) int) {
+	slices.SortFunc(places, func(a, b int32) int { return rank(&best[a], &best[b]) })
+	for i := range places { // each cycle of places is moved round
+		first, at := best[i], i
+		for from := int(places[at]); from != i; at, from = from, int(places[from]) {
+			best[at] = best[from]
+			places[at] = int32(at)
+		}
+		best[at], places[at] = first, int32(at)
+	}
 }
