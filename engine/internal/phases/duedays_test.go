@@ -154,6 +154,38 @@ func TestGenerateReadsDays(t *testing.T) {
 	}
 }
 
+// TestGenerateDepthsByDay: what was fetched when a crawl went deeper is not chosen by day either, and the entries of
+// the others have their depths.
+func TestGenerateDepthsByDay(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	w.inject(hostA)
+	w.update(page{url: hostA, links: []string{hostA + "1"}})
+	w.update(page{url: hostA + "1", links: []string{hostA + "2"}})
+	w.update(page{url: hostA + "2"})
+	w.options.MaxDepth = 1
+	w.restart()
+	o := GenerateOptions{Top: 10, AddDays: 31}
+	keys, counts, byDay := w.chosenBy(w.schedule, o)
+	want := []string{string(w.key(hostA)), string(w.key(hostA + "1"))}
+	if !byDay || !slices.Equal(keys, want) || counts.Held[admission.ReasonDepth] != 1 || counts.Due != 2 {
+		t.Errorf("by day: %t, chosen: %q, %+v", byDay, keys, counts)
+	}
+	g, err := w.p.Generate(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for depth, key := range want {
+		value, _, err := w.store.Get(storage.Fetchlist(g.Segment), []byte(key), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, err := storage.DecodeFetchlistEntry(value); err != nil || int(e.Depth) != depth {
+			t.Errorf("%s: %+v, want a depth of %d, %v", key, e, depth, err)
+		}
+	}
+}
+
 // TestGenerateListsOfKnown: several fetchlists of URLs that were all fetched get the best ones first, and so does one
 // with a bound of domains, by scores that the keys of a day do not tell apart.
 func TestGenerateListsOfKnown(t *testing.T) {
