@@ -3,6 +3,7 @@
 package phases
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -98,39 +99,58 @@ func TestHints(t *testing.T) {
 }
 
 // TestScheduleBounds: an adaptive schedule stays within the bounds of a page's media type, which a 304 does not name,
-// and of its host, which come last.
+// and of its host, which come last. An interval of the host decides alone, whatever a hint says.
 func TestScheduleBounds(t *testing.T) {
-	hosts := policy.HostPolicyFunc(func(h urlkey.HostKey) *policy.HostSettings {
-		if h == "example,b,)" {
-			return &policy.HostSettings{MinInterval: time.Hour, MaxInterval: 2 * time.Hour}
-		}
-		return nil
-	})
+	const hour, day = 3600, 86400
+	settings := map[urlkey.HostKey]*policy.HostSettings{
+		"example,b,)": {MinInterval: time.Hour, MaxInterval: 2 * time.Hour},
+		"example,c,)": {MinInterval: 50 * 24 * time.Hour},
+		"example,d,)": {MaxInterval: time.Hour},
+		"example,e,)": {Interval: 3 * time.Hour},
+		"example,f,)": {MaxPages: 5},
+	}
+	hosts := policy.HostPolicyFunc(func(h urlkey.HostKey) *policy.HostSettings { return settings[h] })
 	w := newWorld(t, admission.Options{Scope: policy.ScopeAny, Hosts: hosts})
 	defer w.close()
+	w.schedule = policy.AdaptiveSchedule{MaxInterval: policy.DefaultMaxInterval}
+	w.restart()
+	w.p.env.Hints = true
 	w.p.env.TypeRules = policy.TypeRules{
-		{Type: "text/*", Bounds: policy.Bounds{Min: 3000, Max: 86400}},
-		{Type: "image/*", Bounds: policy.Bounds{Min: w.p.maxInterval + 1}},
+		{Type: "text/*", Bounds: policy.Bounds{Min: 3000, Max: day}},
+		{Type: "image/*", Bounds: policy.Bounds{Min: policy.DefaultMaxInterval + 1}},
 	}
-	for _, c := range []struct {
-		url, mediaType string
-		want           uint32
+	for i, c := range []struct {
+		url, mediaType       string
+		first, second, third uint32 // of a success, a 304, and a hint that it changes every second
 	}{
-		{"http://a.example/page", "text/html", 86400},
-		{"http://a.example/pdf", "application/pdf", policy.DefaultInterval},
-		{"http://a.example/image", "image/png", w.p.maxInterval},
-		{"http://b.example/page", "text/html", 7200}, {"http://b.example/pdf", "application/pdf", 7200},
+		{"http://a.example/page", "text/html", day, day, day / 4},
+		{"http://a.example/pdf", "application/pdf", 30 * day, 42 * day, 42 * day / 4},
+		{"http://a.example/image", "image/png", 90 * day, 90 * day, 90 * day},
+		{"http://b.example/page", "text/html", 2 * hour, 2 * hour, hour},
+		{"http://b.example/pdf", "application/pdf", 2 * hour, 2 * hour, hour},
+		{"http://c.example/page", "text/html", 50 * day, 50 * day, 50 * day},
+		{"http://c.example/pdf", "application/pdf", 50 * day, 70 * day, 50 * day},
+		{"http://d.example/page", "text/html", hour, hour, 3000},
+		{"http://e.example/page", "text/html", 3 * hour, 3 * hour, 3 * hour},
+		{"http://f.example/page", "text/html", day, day, day / 4},
 	} {
 		w.inject(c.url)
 		w.update(page{url: c.url, content: 1, mediaType: c.mediaType})
 		r := w.records()[w.key(c.url)]
-		if r.Status != storage.StatusFetched || r.Interval != c.want || r.FetchTime != firstMS+int64(c.want)*1000 {
-			t.Errorf("%s: interval %d, due after %d, want %d", c.url, r.Interval, r.FetchTime-firstMS, c.want)
+		if r.Status != storage.StatusFetched || r.Interval != c.first || r.FetchTime != firstMS+int64(c.first)*1000 {
+			t.Errorf("%s: interval %d, due after %d, want %d", c.url, r.Interval, r.FetchTime-firstMS, c.first)
 		}
 		w.update(page{url: c.url, status: storage.FetchNotModified, at: 1000})
+		if r = w.records()[w.key(c.url)]; r.Interval != c.second {
+			t.Errorf("%s: interval %d after a 304, want %d", c.url, r.Interval, c.second)
+		}
+		w.update(page{
+			url: fmt.Sprintf("%ssitemap%d.xml", c.url, i), links: []string{c.url}, at: 2000,
+			hints: []storage.LinkHint{{Every: 1}},
+		})
 		r = w.records()[w.key(c.url)]
-		if r.Interval != c.want {
-			t.Errorf("%s: interval %d after a 304, want %d", c.url, r.Interval, c.want)
+		if got := (r.FetchTime - firstMS - 1000) / 1000; got != int64(c.third) {
+			t.Errorf("%s: due after %d with a hint, want %d", c.url, got, c.third)
 		}
 	}
 }

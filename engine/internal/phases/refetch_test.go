@@ -90,7 +90,8 @@ func TestTruncatedThenFailure(t *testing.T) {
 }
 
 // TestSectionInterval: the interval that a host's own settings demand holds from the first fetch on, whatever the
-// schedule; what is gone comes less and less often, and what comes back is as before.
+// schedule, also where only a part of a page came; what is gone comes less and less often, and what comes back is as
+// before.
 func TestSectionInterval(t *testing.T) {
 	hosts := policy.HostPolicyFunc(func(h urlkey.HostKey) *policy.HostSettings {
 		switch h {
@@ -103,32 +104,37 @@ func TestSectionInterval(t *testing.T) {
 	})
 	const other, third = hostB, "https://c.test/"
 	const hour, day = 3600, 86400
+	const longest = policy.DefaultMaxInterval + 30*day
+	tooLong := &storage.FetchOutcome{Status: storage.FetchParseFailed, Truncated: truncatedByLength}
 	for _, schedule := range []policy.FetchSchedule{policy.FixedSchedule{}, policy.AdaptiveSchedule{}} {
 		w := newWorld(t, admission.Options{Scope: policy.ScopeAny, Hosts: hosts})
 		defer w.close()
 		w.schedule = schedule
 		w.restart()
+		w.p.maxInterval = longest
 		w.inject(hostA, other, third)
 		for n, step := range []struct {
 			url     string
 			status  storage.FetchStatus
 			content byte
 			want    int64 // seconds
+			outcome *storage.FetchOutcome
 		}{
-			{hostA, storage.FetchSuccess, 1, hour},
-			{hostA, storage.FetchSuccess, 1, hour},
-			{hostA, storage.FetchSuccess, 2, hour},
-			{hostA, storage.FetchNotModified, 0, hour},
-			{hostA, storage.FetchRetry, 0, day},
-			{hostA, storage.FetchGone, 0, hour * 3 / 2},
-			{hostA, storage.FetchGone, 0, hour * 9 / 4},
-			{hostA, storage.FetchSuccess, 3, hour},
-			{hostA, storage.FetchRedirPerm, 0, hour},
-			{other, storage.FetchSuccess, 1, policy.DefaultMaxInterval}, // no more than the maximum
-			{third, storage.FetchSuccess, 1, policy.DefaultInterval},
+			{url: hostA, content: 1, want: hour},
+			{url: hostA, content: 1, want: hour},
+			{url: hostA, content: 2, want: hour},
+			{url: hostA, status: storage.FetchNotModified, want: hour},
+			{url: hostA, outcome: tooLong, want: hour},
+			{url: hostA, status: storage.FetchRetry, want: day},
+			{url: hostA, status: storage.FetchGone, want: hour * 3 / 2},
+			{url: hostA, status: storage.FetchGone, want: hour * 9 / 4},
+			{url: hostA, content: 3, want: hour},
+			{url: hostA, status: storage.FetchRedirPerm, want: hour},
+			{url: other, content: 1, want: longest}, // no more than the maximum
+			{url: third, content: 1, want: policy.DefaultInterval},
 		} {
 			at := int64(n+1) * 10 * day * 1000
-			w.update(page{url: step.url, status: step.status, content: step.content, at: at})
+			w.update(page{url: step.url, status: step.status, content: step.content, at: at, outcome: step.outcome})
 			r := w.records()[w.key(step.url)]
 			if got := (r.FetchTime - firstMS - at) / 1000; got != step.want {
 				t.Errorf("%T, step %d, %s of %s: due after %d s, want %d",

@@ -27,9 +27,7 @@ func (p *Phases) scheduleOf(key []byte, was *storage.Record, o *storage.FetchOut
 	set := p.settingsOf(urlkey.Key(key))
 	if set != nil && set.Interval > 0 {
 		s.own = uint32(min(set.Interval/time.Second, math.MaxUint32))
-		if o != nil && answered(o) {
-			s.schedule = policy.FixedSchedule{MaxInterval: p.maxInterval}
-		}
+		s.schedule = policy.FixedSchedule{MaxInterval: p.maxInterval}
 		return s, nil
 	}
 	if len(p.env.TypeRules) > 0 {
@@ -43,7 +41,7 @@ func (p *Phases) scheduleOf(key []byte, was *storage.Record, o *storage.FetchOut
 			s.schedule, s.bounds = capped.Schedule(s.schedule), capped.Bounds
 		}
 	}
-	if set != nil && (set.MinInterval > 0 || set.MaxInterval > 0) { // a host's bounds come after those of a type
+	if set != nil { // a host's bounds come after those of a type
 		own := p.capped(policy.BoundsOf(set.MinInterval, set.MaxInterval))
 		s.schedule, s.bounds = policy.BoundedSchedule{FetchSchedule: s.schedule, Bounds: own}, s.bounds.Under(own)
 	}
@@ -52,9 +50,7 @@ func (p *Phases) scheduleOf(key []byte, was *storage.Record, o *storage.FetchOut
 
 // capped lowers bounds to the longest interval of the crawl: a page whose interval were longer would be unfetched.
 func (p *Phases) capped(b policy.Bounds) policy.Bounds {
-	if p.maxInterval > 0 {
-		b.Min = min(b.Min, p.maxInterval)
-	}
+	b.Min = min(b.Min, p.maxInterval)
 	return b
 }
 
