@@ -288,14 +288,15 @@ func TestWatch(t *testing.T) {
 	w.inject(url)
 	at := int64(1000)
 	for _, p := range []page{
-		{content: 1}, {content: 1}, {content: 2}, {status: storage.FetchRetry}, {status: storage.FetchNotModified},
+		{content: 1}, {content: 1}, {content: 1}, {content: 2}, {status: storage.FetchRetry},
+		{status: storage.FetchNotModified},
 	} {
 		p.url, p.at = url, at
 		w.update(p)
 		at += 10_000
 	}
 	r := w.records()[w.key(url)]
-	if r.Visits != 3 || r.Changes != 1 || r.Watched != 40 {
-		t.Errorf("%d changes in %d visits of %d seconds, want 1 in 3 of 40", r.Changes, r.Visits, r.Watched)
+	if r.Visits != 4 || r.Changes != 1 || r.Watched != 50 {
+		t.Errorf("%d changes in %d visits of %d seconds, want 1 in 4 of 50", r.Changes, r.Visits, r.Watched)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
@@ -229,6 +230,15 @@ func TestTruncated(t *testing.T) {
 			want:    storage.Record{Status: storage.StatusFetched, Segment: 7, Truncated: true}, next: month},
 		{name: "a newer part", was: part, outcome: storage.FetchOutcome{Status: success, Truncated: "length"},
 			want: storage.Record{Status: storage.StatusFetched, Segment: 7, Truncated: true}, next: month},
+		{name: "a part once more", was: with(part, func(r *storage.Record) { r.Retries = 1 }),
+			outcome: storage.FetchOutcome{Status: success, Truncated: "time"},
+			want:    storage.Record{Status: storage.StatusFetched, Segment: 7, Truncated: true, Retries: 2}, next: day},
+		{name: "a part too often", was: with(part, func(r *storage.Record) { r.Retries = 2 }),
+			outcome: storage.FetchOutcome{Status: success, Truncated: "time"},
+			want:    storage.Record{Status: storage.StatusFetched, Segment: 7, Truncated: true}, next: month},
+		{name: "gone, says a message that is cut off", was: whole,
+			outcome: storage.FetchOutcome{Status: storage.FetchGone, Truncated: "time"},
+			want:    with(whole, func(r *storage.Record) { r.Status = storage.StatusGone }), next: month * 3 / 2},
 		{name: "the whole after a part", was: part,
 			outcome: storage.FetchOutcome{Status: success, Signature: b, ETag: "new"},
 			want:    storage.Record{Status: storage.StatusFetched, Segment: 7, Signature: b, ETag: "new"}, next: month},
@@ -250,6 +260,95 @@ func TestTruncated(t *testing.T) {
 		}
 		if kept := r.Segment == whole.Segment; kept && (r.LastModified != "then" || r.ModifiedTime != 5) {
 			t.Errorf("%s: %q, modified at %d", c.name, r.LastModified, r.ModifiedTime)
+		}
+	}
+}
+
+// restless is a schedule that takes every page for changed.
+type restless struct{ policy.FixedSchedule }
+
+func (s restless) Reschedule(r *storage.Record, c policy.Change, at int64) {
+	s.FixedSchedule.Reschedule(r, policy.ChangeModified, at)
+}
+
+// TestModifiedTime: what a fetch did not find changed keeps the time of its last change, whatever the schedule says.
+// The record has the HTTP status of the last answer.
+func TestModifiedTime(t *testing.T) {
+	const before, at = 5, 1_700_000_000_000
+	a, b := storage.Signature{10}, storage.Signature{11}
+	for _, c := range []struct {
+		outcome storage.FetchOutcome
+		want    int64
+	}{
+		{storage.FetchOutcome{Status: storage.FetchSuccess, Signature: b, HTTPStatus: 200}, at},
+		{storage.FetchOutcome{Status: storage.FetchSuccess, Signature: a, HTTPStatus: 203}, before},
+		{storage.FetchOutcome{Status: storage.FetchSuccess, Truncated: "length", HTTPStatus: 200}, before},
+		{storage.FetchOutcome{Status: storage.FetchNotModified, HTTPStatus: 304}, before},
+		{storage.FetchOutcome{Status: storage.FetchRedirTemp, HTTPStatus: 302}, before},
+		{storage.FetchOutcome{Status: storage.FetchRedirPerm, HTTPStatus: 301}, before},
+		{storage.FetchOutcome{Status: storage.FetchGone, HTTPStatus: 404}, before},
+		{storage.FetchOutcome{Status: storage.FetchRetry}, before}, // no answer
+	} {
+		r := storage.Record{
+			Status: storage.StatusFetched, Signature: a, Segment: 3, ModifiedTime: before, HTTPStatus: 206,
+		}
+		c.outcome.Time = at
+		transition(&r, &c.outcome, 7, restless{}, policy.DefaultMaxInterval)
+		status := c.outcome.HTTPStatus
+		if status == 0 {
+			status = 206
+		}
+		if r.ModifiedTime != c.want || r.HTTPStatus != status {
+			t.Errorf("%s: modified at %d, want %d; HTTP status %d, want %d",
+				c.outcome.Status, r.ModifiedTime, c.want, r.HTTPStatus, status)
+		}
+	}
+}
+
+// TestOutgrown: a page whose interval outgrew the longest is fetched as if for the first time, by whatever answer that
+// is found.
+func TestOutgrown(t *testing.T) {
+	const day, at = 86400, 1_700_000_000_000
+	a := storage.Signature{10}
+	for name, o := range map[string]storage.FetchOutcome{
+		"the same":   {Status: storage.FetchSuccess, Signature: a, ETag: "new", LastModified: "now"},
+		"a part":     {Status: storage.FetchSuccess, Truncated: "length"},
+		"no change":  {Status: storage.FetchNotModified},
+		"a redirect": {Status: storage.FetchRedirTemp},
+	} {
+		r := storage.Record{
+			Status: storage.StatusFetched, Signature: a, Segment: 3, ModifiedTime: 5, ETag: "old", LastModified: "then",
+			Interval: 100 * day, Retries: 1,
+		}
+		o.Time = at
+		transition(&r, &o, 7, policy.FixedSchedule{}, policy.DefaultMaxInterval)
+		if r.Status != storage.StatusUnfetched || r.ETag+r.LastModified != "" || !r.Signature.IsZero() ||
+			r.ModifiedTime != 0 || r.Interval != 81*day || r.Retries != 0 {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+// TestDueWhenUnavailable: a page that says from when on it must not be found is due right after that, if not before,
+// and has no validators.
+func TestDueWhenUnavailable(t *testing.T) {
+	const day, at = 86_400_000, 1_700_000_000_000
+	for _, c := range []struct {
+		after, next int64
+		etag        string
+	}{
+		{5 * day, 5*day + 1, ""}, {100 * day, 30 * day, ""}, {1000, 1001, ""},
+		{0, 30 * day, "tag"}, {-day, 30 * day, "tag"},
+	} {
+		r := storage.Record{}
+		o := storage.FetchOutcome{
+			Status: storage.FetchSuccess, Time: at, ETag: "tag", LastModified: c.etag,
+			Preferences: storage.PreferenceUnavailable + time.UnixMilli(at+c.after).UTC().Format(time.RFC3339),
+		}
+		transition(&r, &o, 7, policy.FixedSchedule{}, policy.DefaultMaxInterval)
+		if r.FetchTime-at != c.next || r.ETag != c.etag || r.LastModified != c.etag {
+			t.Errorf("until %d ms: due after %d, want %d; validators %q, %q",
+				c.after, r.FetchTime-at, c.next, r.ETag, r.LastModified)
 		}
 	}
 }
