@@ -125,6 +125,10 @@ func TestUnwanted(t *testing.T) {
 func TestMarkOrphans(t *testing.T) {
 	const hour = int64(time.Hour / time.Millisecond)
 	both := OrphanOptions{GoneAfter: time.Hour, OrphanAfter: 2 * time.Hour}
+	var full []storage.Field
+	for i := range storage.MetaFieldsMax {
+		full = append(full, storage.Field{Name: fmt.Sprintf("m%02d", i), Value: "v"})
+	}
 	for _, c := range []struct {
 		name    string
 		was     storage.Record
@@ -157,6 +161,15 @@ func TestMarkOrphans(t *testing.T) {
 			options: OrphanOptions{OrphanAfter: time.Hour}, want: storage.StatusFetched},
 		{name: "a seed", was: storage.Record{Status: storage.StatusFetched},
 			options: OrphanOptions{OrphanAfter: time.Hour}, want: storage.StatusFetched},
+		{name: "gone is linked again", was: storage.Record{Status: storage.StatusGone, Depth: 1}, since: 3,
+			linked: true, options: both, want: storage.StatusGone, due: true},
+		{name: "never gone, not yet an orphan", was: storage.Record{Status: storage.StatusFetched, Depth: 1}, since: 3,
+			options: OrphanOptions{OrphanAfter: 3 * time.Hour}, want: storage.StatusFetched, noted: true},
+		{name: "no room for a note", was: storage.Record{Status: storage.StatusFetched, Depth: 1, Meta: full},
+			options: both, want: storage.StatusFetched},
+		{name: "a note that cannot be read", was: storage.Record{Status: storage.StatusFetched, Depth: 1,
+			Meta: slices.Concat(full[2:], []storage.Field{{Name: policy.MetaUnlinked, Value: "long ago"}})},
+			options: both, want: storage.StatusFetched, noted: true},
 		{name: "behind a redirect", was: storage.Record{Status: storage.StatusFetched, Depth: 1, Hops: 1},
 			options: OrphanOptions{OrphanAfter: time.Hour}, want: storage.StatusFetched},
 	} {
