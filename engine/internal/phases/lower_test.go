@@ -156,7 +156,9 @@ func TestChainShortens(t *testing.T) {
 	if depthOf(w, hostA+"3") != -1 {
 		t.Fatal("the chain is not too long")
 	}
-	w.update(page{url: hostB, links: []string{hostA + "2"}})
+	if u := w.update(page{url: hostB, links: []string{hostA + "2"}}); u.New != 1 || u.Linked != 1 {
+		t.Errorf("%+v", u)
+	}
 	if r, ok := w.records()[w.key(hostA+"3")]; !ok || r.Hops != 1 || r.Depth != 0 || r.Score != 1 {
 		t.Errorf("%t %+v", ok, r)
 	}
@@ -170,6 +172,39 @@ func TestChainShortens(t *testing.T) {
 		t.Errorf("a page of the host that a seed redirects to is of depth %d, want 1", got)
 	}
 	w.check()
+}
+
+// TestChainShortensOutside: what a redirect whose chain was too long leads to is withheld, when the chain is short
+// enough and the scope refuses it, as if the chain had been short from the beginning.
+func TestChainShortensOutside(t *testing.T) {
+	made := func(shortFirst bool) (storage.Record, int, Updated) {
+		w := newWorld(t, admission.Options{MaxRedirects: 2})
+		defer w.close()
+		w.inject(hostA)
+		links := []string{hostA + "0"}
+		if shortFirst {
+			links = append(links, hostA+"2")
+		}
+		w.update(page{url: hostA, links: links})
+		w.update(page{url: hostA + "0", redirect: hostA + "1"})
+		w.update(page{url: hostA + "1", redirect: hostA + "2"})
+		w.update(page{url: hostA + "2", redirect: other})
+		u := w.update(page{url: hostA, links: []string{hostA + "2"}, at: 1})
+		rows := w.rows()
+		w.check()
+		w.admit(other)
+		w.readmit()
+		w.check()
+		return w.records()[w.key(other)], rows, u
+	}
+	want, wantRows, _ := made(true)
+	got, rows, u := made(false)
+	if got.Hops != 1 || got.Depth != 1 || got.Score != want.Score || got.Score == 0 || rows != 1 || wantRows != 1 {
+		t.Errorf("%+v of %d rows, want %+v of %d", got, rows, want, wantRows)
+	}
+	if u.New != 0 || u.Linked != 1 {
+		t.Errorf("%+v", u)
+	}
 }
 
 // graph is a small random web that changes: a page has links, or redirects, and other ones when it is fetched again.

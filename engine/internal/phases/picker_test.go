@@ -266,7 +266,9 @@ func TestGenerateMarked(t *testing.T) {
 	}
 	const week = 7 * 86_400_000
 	first := generates(GenerateOptions{}, 1)
-	generates(GenerateOptions{}, 0)
+	if g := generates(GenerateOptions{}, 0); g.Marked != 1 || g.Held[HeldMarked] != 1 {
+		t.Errorf("%+v", g)
+	}
 	list, err := w.store.SegmentList()
 	if err != nil || len(list) != 1 || list[0].Number != first.Segment {
 		t.Fatalf("%+v %v", list, err)
@@ -328,6 +330,9 @@ func TestGenerateHeld(t *testing.T) {
 	interval := policy.DefaultInterval * time.Second // a URL with that time between two fetches is not left out
 	looks(GenerateOptions{MaxInterval: interval}, 62, nil, nil)
 	looks(GenerateOptions{MaxInterval: interval - time.Second}, 0, counts{HeldInterval: 62}, nil)
+	looks(GenerateOptions{Status: storage.StatusUnfetched}, 62, nil, nil)
+	looks(GenerateOptions{Status: storage.StatusGone}, 0, counts{HeldStatus: 62}, nil)
+	looks(GenerateOptions{Status: storage.StatusFetched, AddDays: 31}, 2, counts{HeldStatus: 62}, nil)
 	// Of other.example, the last host, one look says that its only URL has a worse score than six others.
 	looks(GenerateOptions{Top: 6}, 61, counts{HeldTop: 55}, counts{HeldTop: 1})
 	looks(GenerateOptions{Top: 6, MaxPerHost: 8}, 61, counts{HeldTop: 55}, counts{HeldTop: 1})
@@ -344,8 +349,13 @@ func TestGenerateHeld(t *testing.T) {
 	w.options.Host.URLs = 7
 	w.restart()
 	looks(GenerateOptions{}, 61, counts{HeldBudget: 6 + 5*3}, counts{admission.ReasonScope: 1})
-	if _, err := w.p.Generate(context.Background(), GenerateOptions{}); err != nil {
+	chosen, err := w.p.Generate(context.Background(), GenerateOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	looks(GenerateOptions{}, 0, nil, counts{admission.ReasonScope: 1, HeldBudget: 6})
+	g, err := w.p.Generate(context.Background(), GenerateOptions{DryRun: true})
+	if err != nil || chosen.Selected == 0 || g.Marked != chosen.Selected {
+		t.Errorf("%d wait in the fetchlist, want %d, %v", g.Marked, chosen.Selected, err)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -130,6 +131,28 @@ func TestStates(t *testing.T) {
 		if g[i] != w[i] {
 			t.Errorf("got  %s\nwant %s", g[i], w[i])
 		}
+	}
+}
+
+// TestUpdatedCounts: what UpdateDB counts of links and sitemaps, while additions are on and off.
+func TestUpdatedCounts(t *testing.T) {
+	for _, off := range []bool{false, true} {
+		w := newWorld(t, admission.Options{})
+		defer w.close()
+		w.inject(hostA)
+		w.update(page{url: hostA, links: []string{hostA + "1", hostA + "2"}})
+		w.p.env.NoAdditions = off
+		w.sitemaps = []urlkey.Key{w.key(hostA), w.key(hostA + "2"), w.key(hostA + "sitemap.xml")}
+		got := w.update(page{url: hostA + "1", links: []string{hostA, hostA + "1", hostA + "2", hostA + "new", other}})
+		want := Updated{Segment: 2, Outcomes: 1, New: 2, Linked: 2, Withheld: 1, Woken: got.Woken}
+		want.Filtered = map[string]uint64{admission.ReasonScope: 1}
+		if off {
+			want.New, want.Filtered[reasonAddition] = 0, 2
+		}
+		if !reflect.DeepEqual(got, want) || depthOf(w, hostA+"2") != 0 {
+			t.Errorf("additions off: %t: %+v, want %+v", off, got, want)
+		}
+		w.check()
 	}
 }
 

@@ -130,11 +130,7 @@ func (j *joining) one(key []byte, in input, old []byte) error {
 		return nil
 	case !known:
 		j.fresh++
-	case !in.outcome && !in.links.any: // a sitemap that is known
-		if was.Depth == 0 && was.Hops == 0 {
-			return nil
-		}
-	case !in.outcome:
+	case !in.outcome && in.links.any: // not only a sitemap
 		j.linked++
 	}
 	if in.outcome {
