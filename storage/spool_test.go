@@ -11,7 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestSpool: what was added comes back in order, twice at once; a changed byte is found; files go with Close.
+// TestSpool: what was added comes back in order, twice at once, in blocks of whole items that are no longer than
+// needed; a changed byte is found; files go with Close.
 func TestSpool(t *testing.T) {
 	fs := NewMemFS()
 	s, err := Open("store", Options{FS: fs})
@@ -24,12 +25,14 @@ func TestSpool(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []byte
+	ends := map[int]bool{}
 	for n := range 3000 {
 		item := bytes.Repeat([]byte{byte(n)}, n%700)
 		if n == 1000 {
 			item = make([]byte, SpoolItemMax)
 		}
 		want = append(want, item...)
+		ends[len(want)] = true
 		if err := p.Add(item); err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +43,7 @@ func TestSpool(t *testing.T) {
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
 	}
-	one, other := readSpool(t, p), readSpool(t, p)
+	one, other := readSpool(t, p, ends), readSpool(t, p, ends)
 	if !bytes.Equal(one, want) || !bytes.Equal(other, want) {
 		t.Errorf("%d and %d bytes are read, want %d", len(one), len(other), len(want))
 	}
@@ -63,23 +66,34 @@ func TestSpool(t *testing.T) {
 	}
 }
 
-func readSpool(t *testing.T, p *Spool) (all []byte) {
+// readSpool reads a spool whose items end at some places.
+func readSpool(t *testing.T, p *Spool, ends map[int]bool) (all []byte) {
 	t.Helper()
 	r, err := p.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
+	blocks := 0
 	for {
 		b, err := r.Next()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if b == nil {
-			return all
+			break
 		}
-		all = append(all, b...)
+		if blocks++; len(b)+spoolHead > max(spoolBlockBytes, SpoolItemMax+spoolHead) {
+			t.Errorf("block %d has %d bytes", blocks, len(b))
+		}
+		if all = append(all, b...); !ends[len(all)] {
+			t.Errorf("block %d ends within an item", blocks)
+		}
 	}
+	if want := int64(len(all) + blocks*spoolHead); p.Bytes() != want {
+		t.Errorf("the file has %d bytes, it says %d", want, p.Bytes())
+	}
+	return all
 }
 
 // damageFile changes a byte in the middle of a file.
