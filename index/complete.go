@@ -20,7 +20,8 @@ type Completion struct {
 
 // Complete returns the words of the index that begin with the last word of text: those in most documents first, then by
 // alphabet. The last word of a name with signs, such as pg_hb, is its last part; in C+ and C# the sign is of the word.
-// limit 0 means 10, and at most 100 are returned. Text that ends in white space, or in another sign, has no last word.
+// limit 0 means 10, and at most 100 are returned. Text that ends in white space, in another sign, or in the value of a
+// filter such as lang:, has no last word.
 // What it has not found after 50 ms, or when ctx ends, it leaves out: with a vocabulary of a million words only the
 // first call after a Refresh takes so long, because words are still being read into memory.
 func (x *Index) Complete(ctx context.Context, text string, limit int) (_ []Completion, err error) {
@@ -38,7 +39,7 @@ func (x *Index) Complete(ctx context.Context, text string, limit int) (_ []Compl
 	}
 	at := lastWord(text)
 	prefix := foldPrefix(text[at:])
-	if prefix == "" {
+	if prefix == "" || endsInFilter(st, text) {
 		return nil, ctx.Err()
 	}
 	v := &words{x: x, st: st, ctx: ctx, deadline: time.Now().Add(vocabularyDeadline)}
@@ -51,6 +52,12 @@ func (x *Index) Complete(ctx context.Context, text string, limit int) (_ []Compl
 		out[i] = Completion{text[:at] + w.term, w.term, w.df}
 	}
 	return out, ctx.Err()
+}
+
+// endsInFilter reports whether what a text ends in is the value of a filter: no word of the index is meant by it.
+func endsInFilter(st *state, text string) bool {
+	lex := (&lexer{text: text, fail: func(int, string) {}, known: st.hasField}).run()
+	return len(lex) > 0 && lex[len(lex)-1].filters()
 }
 
 // lastWord returns where the last word of a text begins: of a name with signs its last part, because names are indexed

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -308,7 +307,7 @@ func (f *yearFacet) join(other facet) {
 func (f *yearFacet) values(*execution, int) (list []FacetValue, distinct int, err error) {
 	for year, n := range f.counts {
 		if n > 0 {
-			list = append(list, FacetValue{strconv.Itoa(year), n})
+			list = append(list, FacetValue{fmt.Sprintf("%04d", year), n})
 		}
 	}
 	return list, len(list), nil

@@ -54,9 +54,11 @@ const (
 
 // Bounds of a search.
 const (
-	// maxTerms is the most terms of a query and maxQuery the most bytes; the rest is ignored.
-	maxTerms = 64
-	maxQuery = 4 << 10
+	// maxTerms is the most terms of a query and maxQuery the most bytes; the rest is ignored. filterTerms is how many of
+	// the terms words leave to the filters behind them.
+	maxTerms    = 64
+	maxQuery    = 4 << 10
+	filterTerms = maxTerms / 2
 	// maxDepth is the most groups in each other. maxSlop and maxEdits bound the numbers behind ~.
 	maxDepth = 16
 	maxSlop  = 1000

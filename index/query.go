@@ -51,7 +51,8 @@ type Query struct {
 
 // ParseQuery parses what a person typed: any text is a query, and what makes no sense as an operator is a word, or
 // nothing. It reads at most 4 KiB and 64 terms, a word that is split and its row counting apart, and groups nested 16
-// deep; it ignores what is beyond.
+// deep; it ignores what is beyond. Of the terms, words leave up to 32 to the filters behind them: a filter that somebody
+// adds to a long text holds.
 func ParseQuery(text string) Query { return parseQuery(forgiven(text), false, func(int, string) {}) }
 
 // forgiven cuts a text to maxQuery bytes of UTF-8.
@@ -79,5 +80,11 @@ func parseQueryOf(known func(field string) bool, text string, relaxed bool, fail
 
 func newQueryParser(known func(string) bool, text string, fail func(at int, message string)) *queryParser {
 	l := lexer{text: text, fail: fail, known: known}
-	return &queryParser{lex: l.run(), fail: fail, analyzer: analysis.Analyzer{Parts: true}}
+	p := &queryParser{lex: l.run(), fail: fail, analyzer: analysis.Analyzer{Parts: true}}
+	for i := range p.lex {
+		if p.lex[i].filters() {
+			p.filters = min(p.filters+1, filterTerms)
+		}
+	}
+	return p
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -210,6 +211,87 @@ func TestRelaxed(t *testing.T) {
 	f("+net site:h1.example", false)
 	f("+net boat site:h1.example", true, 1)
 	f(`-"torn mesh" +nowhere net`, false)
+}
+
+// TestFiltersOfAddresses: host: and site: of an address mean every port of it, as those of a name do, and the port that
+// https has anyway is none.
+func TestFiltersOfAddresses(t *testing.T) {
+	s, x := newStore(t)
+	var docs []index.Document
+	for i, raw := range []string{
+		"http://[::1]/0", "http://[::1]:8080/1", "http://[::1]:8080/docs/2", "http://[::2]/3", "http://127.0.0.1/4",
+		"http://127.0.0.1:8080/docs/5", "http://127.0.0.11/6", "https://h.example/7", "http://h.example:443/8",
+		"http://h.example:8080/docs/9",
+	} {
+		u, err := urlkey.Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, index.Document{Key: u.Key(), URL: raw, Text: "net", Stamp: uint64(i)})
+	}
+	put(t, s, x, docs)
+	for q, want := range map[string]string{
+		"host:[::1]": "0 1 2", "site:[::1]": "0 1 2", "site:[0:0::1]:80": "0 1 2", "host:[::1]:8080": "1 2",
+		"site:[::1]/docs": "2", "site:[::1]:8080/docs/": "2", "host:127.0.0.1": "4 5", "site:127.0.0.1": "4 5",
+		"site:127.0.0.1/docs": "5", "host:h.example": "7 8 9", "host:h.example:443": "8",
+		"site:https://h.example:443/": "7 8 9", "site:https://h.example:443/docs": "9", "site:H.EXAMPLE.": "7 8 9",
+	} {
+		var got []string
+		for _, h := range strict(t, x, q).Hits {
+			u, err := h.Key.URL()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, u.Path()[len(u.Path())-1:])
+		}
+		if slices.Sort(got); strings.Join(got, " ") != want {
+			t.Errorf("%s finds %v, want %s", q, got, want)
+		}
+	}
+}
+
+// TestFilterOfLongText: a filter holds however many words are before it.
+func TestFilterOfLongText(t *testing.T) {
+	s, x := newStore(t)
+	docs := []index.Document{doc(0, "", "net"), doc(1, "", "net"), doc(2, "", "net")}
+	docs[1].Language = "de"
+	put(t, s, x, docs)
+	long := "net"
+	for i := range 80 {
+		long += fmt.Sprintf(" a%d.b%d", i, i)
+	}
+	for q, want := range map[string][]int{
+		long: {0, 1, 2}, long + " lang:de": {1}, long + " -lang:de": {0, 2}, long + " site:h1.example lang:de": {1},
+		long + strings.Repeat(" lang:de", 70): {1}, strings.Repeat("lang:de ", 70) + long: {1},
+	} {
+		r := search(t, x, q)
+		got := numbers(r)
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("…%s finds %v, want %v", q[max(0, len(q)-40):], got, want)
+		}
+		parsed := index.ParseQuery(q)
+		if terms, _ := parsed.Size(); terms > 64 {
+			t.Errorf("…%s has %d terms", q[max(0, len(q)-40):], terms)
+		}
+		checkTree(t, parsed)
+	}
+}
+
+// TestYearValues: the values of the facet of years are dates that date: takes, also before the year 1000.
+func TestYearValues(t *testing.T) {
+	s, x := newStore(t)
+	docs := []index.Document{doc(0, "", "net"), doc(1, "", "net"), doc(2, "", "net")}
+	docs[0].Date, docs[1].Date = time.Date(476, 9, 4, 0, 0, 0, 0, time.UTC), time.Date(1976, 9, 4, 0, 0, 0, 0, time.UTC)
+	put(t, s, x, docs)
+	r, err := x.Search(context.Background(), "net", index.SearchOptions{Facets: []string{index.FacetYear}})
+	if err != nil || len(r.Facets) != 1 || len(r.Facets[0].Values) != 2 {
+		t.Fatalf("%+v: %v", r.Facets, err)
+	}
+	for _, v := range r.Facets[0].Values {
+		if got := strict(t, x, "date:"+v.Value).Total; got != v.Count {
+			t.Errorf("%s: %d, but date: finds %d", v.Value, v.Count, got)
+		}
+	}
 }
 
 // TestStrictSearch: a search with Strict returns the error of the parser.

@@ -22,6 +22,9 @@ type lexeme struct {
 	whole  bool // of a stored field: = asks for the whole value
 }
 
+// filters reports whether a lexeme is a value of a filter.
+func (x *lexeme) filters() bool { return x.field != nil && x.field.value != nil && x.kind != lexOpen }
+
 type lexKind uint8
 
 const (

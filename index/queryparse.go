@@ -26,6 +26,7 @@ type queryParser struct {
 	next     int
 	analyzer analysis.Analyzer
 	count    int  // terms so far
+	filters  int  // terms that are kept for the filters ahead
 	relaxed  bool // quotes and + are preferences
 	fail     func(at int, message string)
 }
@@ -392,8 +393,8 @@ func (p *queryParser) words(x *lexeme, tokens []token, fields fieldMask, loose b
 	}
 	if !loose {
 		if !p.take(x, len(tokens)) {
-			tokens = tokens[:max(0, maxTerms-p.count)]
-			p.count = maxTerms
+			tokens = tokens[:p.room()]
+			p.count += len(tokens)
 		}
 		switch len(tokens) {
 		case 0:
@@ -403,13 +404,13 @@ func (p *queryParser) words(x *lexeme, tokens []token, fields fieldMask, loose b
 		}
 		return phrase()
 	}
-	if n := maxTerms - p.count; len(tokens) > n {
+	if n := p.room(); len(tokens) > n {
 		p.take(x, len(tokens))
-		tokens = tokens[:max(n, 0)]
+		tokens = tokens[:n]
 	}
 	p.count += len(tokens)
 	var parts []*node
-	if len(tokens) > 1 && p.count+len(tokens) <= maxTerms {
+	if len(tokens) > 1 && len(tokens) <= p.room() {
 		p.count += len(tokens)
 		parts = append(parts, phrase())
 	}
@@ -419,9 +420,12 @@ func (p *queryParser) words(x *lexeme, tokens []token, fields fieldMask, loose b
 	return p.bool(nil, parts, nil)
 }
 
+// room returns how many terms may follow.
+func (p *queryParser) room() int { return max(0, maxTerms-p.filters-p.count) }
+
 // take counts n terms and reports whether they fit.
 func (p *queryParser) take(x *lexeme, n int) bool {
-	if p.count+n > maxTerms {
+	if n > p.room() {
 		p.fail(x.at, fmt.Sprintf("a query has at most %d words", maxTerms))
 		return false
 	}
@@ -480,6 +484,7 @@ func (p *queryParser) tokens(x *lexeme) (out []token) {
 // value makes the clause of a filter. In a query for people, a value that makes no sense is words, but a host that can
 // be none finds nothing.
 func (p *queryParser) value(c scope, x *lexeme) clause {
+	p.filters = max(0, p.filters-1)
 	n, err := x.field.value(x.field, x.text)
 	if err != nil {
 		p.fail(x.at, x.field.name+": "+err.Error())

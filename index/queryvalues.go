@@ -21,10 +21,13 @@ func noDocuments() *node { return &node{kind: nodeNone, term: nothing} }
 // parseSite parses the value of site: and host:. site: is a domain with all hosts below it, or a host with a path
 // prefix; host: is one host. Both mean every port, if the value has none.
 func parseSite(f *queryField, text string) (*node, error) {
-	text = strings.TrimPrefix(strings.TrimPrefix(text, "http://"), "https://")
+	text, secure := strings.CutPrefix(strings.TrimPrefix(text, "http://"), "https://")
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "*"), ".")
 	none := noDocuments()
 	name, path, _ := strings.Cut(text, "/")
+	if secure {
+		name = strings.TrimSuffix(name, ":443")
+	}
 	h, err := urlkey.ParseHost(name)
 	if err != nil || name == "" || strings.Contains(name, "@") || strings.HasPrefix(h.String(), ".") ||
 		strings.ContainsAny(name, `()"*`) {
@@ -38,17 +41,18 @@ func parseSite(f *queryField, text string) (*node, error) {
 		path = strings.TrimPrefix(u.RequestTarget(), "/")
 	}
 	n := &node{kind: nodeKeys, from: string(h), term: f.name + ":" + h.String()}
+	hasPort := strings.Contains(n.from, ",:") // an IPv6 address has colons too
 	switch {
 	case path != "" && f.name == "host":
 		return none, errors.New("a host has no path; site: takes one")
 	case path != "":
 		n.from += "/" + path
 		n.term += "/" + path
-	case f.name == "site" && !strings.Contains(n.from, ":"):
+	case f.name == "site" && !hasPort:
 		n.from = strings.TrimSuffix(n.from, ")")
 	}
 	n.to = behind(n.from)
-	if (f.name == "host" || path != "") && !strings.Contains(string(h), ":") {
+	if (f.name == "host" || path != "") && !hasPort {
 		ports := strings.TrimSuffix(string(h), ")") + ":" // hosts below this one stand between it and its ports
 		n.more = &node{kind: nodeKeys, from: ports, to: behind(ports)}
 		if path != "" {

@@ -248,8 +248,9 @@ func TestComplete(t *testing.T) {
 		"dict.se": "dict.setdefault 1", "dict.SetD": "dict.setdefault 1", "C+": "c++ 1", "the c++": "the c++ 1",
 		"C#": "c# 1", "O'Re": "O'reilly 1", "max_co": "max_conf 1, max_connections 1", "well-kn": "well-known 1",
 		"+re": "+reilly 1", "a+re": "a+reilly 1", "title:Re": "title:reilly 1", "“re": "“reilly 1",
-		"std::max": "std::max 1",
-		"pg_":      "", "+": "", "C+++": "", "c++ ": "", "re?": "", "co\u0301n": "conf 1, connections 1",
+		"std::max": "std::max 1", "lang:co": "", "net -type:co": "", "site:h.co": "", "lang:en co": "lang:en conf 1, " +
+			"lang:en connections 1",
+		"pg_": "", "+": "", "C+++": "", "c++ ": "", "re?": "", "co\u0301n": "conf 1, connections 1",
 	} {
 		got, err := names.Complete(context.Background(), text, 0)
 		var list []string
