@@ -10,12 +10,13 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// Answers keeps what was made of searches, such as pages of hits, until the index changes: half of what a search engine
-// is asked was asked before (Baeza-Yates and others, "The Impact of Caching on Search Engines", SIGIR 2007). It holds
-// 2% of Options.Memory at most, 12% while nothing is crawled, and drops first what nobody requested for longest. What
-// it keeps is compressed: pages of hits take a third to a quarter then. Any goroutine may call its methods.
+// Answers keeps what was made of searches, such as pages of hits, until the index changes, or the groups of
+// near-duplicates do: half of what a search engine is asked was asked before (Baeza-Yates and others, "The Impact of
+// Caching on Search Engines", SIGIR 2007). It holds 2% of Options.Memory at most, 12% while nothing is crawled, and
+// drops first what nobody requested for longest. What it keeps is compressed: pages of hits take a third to a quarter
+// then. Any goroutine may call its methods.
 type Answers struct {
-	generation func() uint64 // of the index
+	generation func() uint64 // of the index and the groups
 
 	mu    sync.Mutex
 	limit int64
@@ -43,7 +44,7 @@ func newAnswers(limit int64, generation func() uint64) *Answers {
 	return &Answers{limit: limit, generation: generation, byKey: map[string]*list.Element{}}
 }
 
-// Index says what the index is: a number that grows with each change.
+// Index says what the index is: a number that grows with each change of it and of the groups.
 func (a *Answers) Index() uint64 { return a.generation() }
 
 // Get returns what was kept under a key. Without it, at says what the index is, for the Put of what is found after this

@@ -144,7 +144,7 @@ func (w *work) openRooms() (err error) {
 		return err
 	}
 	w.indexMu, w.near.store = w.index.Writing(), w.store
-	w.answers = newAnswers(o.shares().answers, w.index.Generation)
+	w.answers = newAnswers(o.shares().answers, func() uint64 { return w.index.Generation() + w.near.changes() })
 	w.setIdle(true)
 	w.inspect = inspect.New(inspect.Env{
 		Store: w.store, Index: w.index, FS: w.warcFS, Dir: w.warcDir(), SortFS: o.FS, Admission: w.admission,

@@ -18,9 +18,10 @@ const (
 // has its page's fingerprint, which never changes; Dedup makes the groups (internal/phases/near.go), which grow and
 // merge. It is safe for concurrent use.
 type nearGroups struct {
-	store *storage.Store
-	mu    sync.RWMutex
-	known map[uint64]uint64
+	store   *storage.Store
+	mu      sync.RWMutex
+	known   map[uint64]uint64
+	changed uint64 // how often groups have
 }
 
 // of returns the number that all documents of a fingerprint's group have. What the store cannot say is a group of its
@@ -28,6 +29,7 @@ type nearGroups struct {
 func (n *nearGroups) of(fingerprint uint64) uint64 {
 	n.mu.RLock()
 	group, ok := n.known[fingerprint]
+	at := n.changed
 	n.mu.RUnlock()
 	if ok || fingerprint == 0 {
 		return group
@@ -38,6 +40,9 @@ func (n *nearGroups) of(fingerprint uint64) uint64 {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.changed != at {
+		return group // it may be that of before
+	}
 	if n.known == nil || len(n.known) >= nearGroupsKnown {
 		n.known = map[uint64]uint64{}
 	}
@@ -50,4 +55,12 @@ func (n *nearGroups) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.known = nil
+	n.changed++
+}
+
+// changes is a number that grows with each change of groups.
+func (n *nearGroups) changes() uint64 {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.changed
 }
