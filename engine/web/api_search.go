@@ -135,10 +135,17 @@ func (h *Handler) searchNow(c *call) (a SearchAnswer, lasting bool, err error) {
 		lasting = better.Query != "" || time.Since(start) < suggestTime // else there may be one
 		a.DidYouMean, a.DidYouMeanTotal = better.Query, better.Total
 	}
-	if end := o.Offset + len(r.Hits); len(r.Hits) == o.Limit && end < min(r.Total, hitsMax) {
-		a.Next = base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(end)))
-	}
+	a.Next = nextCursor(&o, &r)
 	return a, lasting && lastingResult(&r, &o), nil
+}
+
+// nextCursor is the cursor of the page behind a page of hits; "": that is the last one.
+func nextCursor(o *engine.SearchOptions, r *engine.SearchResult) string {
+	end := o.Offset + len(r.Hits)
+	if len(r.Hits) < o.Limit || end >= hitsMax || end >= r.Total && !r.AtLeast {
+		return ""
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(end)))
 }
 
 func (h *Handler) suggest(c *call) (any, error) {

@@ -68,7 +68,7 @@ func (h *Handler) hit(p *page, state searchState, hit engine.Hit, links string) 
 	same.Page = 1
 	if hit.More > 0 {
 		inHost := same
-		inHost.Query = narrowed(state.Query, "host:"+hostOf(hit.URL))
+		inHost.Query = narrowed(state.Query, "host:"+hit.Host)
 		b.item(numberText(hit.More)+" more from this host", p.Path("/", inHost.parameters()...))
 	}
 	if hit.Duplicates > 0 {
@@ -77,13 +77,6 @@ func (h *Handler) hit(p *page, state searchState, hit engine.Hit, links string) 
 	}
 	b.add("</ul>")
 	return hitView{template.HTML(b), hit.Explanation}
-}
-
-// hostOf is the host of a URL, with its port.
-func hostOf(raw string) string {
-	_, rest, _ := strings.Cut(raw, "://")
-	host, _, _ := strings.Cut(rest, "/")
-	return host
 }
 
 // webAddress is an address that a link may lead to: no script, and none that the browser keeps for itself.

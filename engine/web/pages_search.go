@@ -241,9 +241,7 @@ func (v *searchView) fill(p *page, more bool) {
 	}
 	if v.Result.Total == 0 {
 		v.relax(at)
-		if _, err := index.ParseStrict(v.State.Query); err != nil && strings.Contains(v.Result.Query, matchesNothing) {
-			v.Fault = clean(err.Error(), 2*titleShown)
-		}
+		v.Fault = faultOf(v.State.Query)
 	}
 }
 
@@ -254,6 +252,22 @@ var orderNames = map[index.Order]string{
 
 // matchesNothing is how package index writes a filter that no page passes.
 const matchesNothing = "site:%"
+
+// faultOf says what is wrong with the first part of a query that no page passes; "": there is none. The parts before it
+// become spaces: they may have mistakes that matter less, and columns stay.
+func faultOf(query string) string {
+	at := 0
+	for _, w := range words(query) {
+		at += strings.Index(query[at:], w)
+		if strings.Contains(index.ParseQuery(w).String(), matchesNothing) {
+			if _, err := index.ParseStrict(strings.Repeat(" ", at) + w); err != nil {
+				return clean(err.Error(), 2*titleShown)
+			}
+		}
+		at += len(w)
+	}
+	return ""
+}
 
 // relax proposes wider searches: without filters, without quotes and signs.
 func (v *searchView) relax(at func(func(*searchState)) string) {
@@ -351,7 +365,7 @@ func (h *Handler) browse(ctx context.Context, p *page, v *searchView) error {
 	if v.Documents == 0 {
 		return nil
 	}
-	r, err := h.e.Search(ctx, "size:>=0", engine.SearchOptions{
+	r, err := h.e.Search(ctx, "-"+matchesNothing, engine.SearchOptions{ // all pages, also those without text
 		Limit: 1, Facets: []string{index.FacetHost, index.FacetLanguage, index.FacetType},
 		FacetValues: v.State.facetValues(), Deadline: browseTime,
 	})
