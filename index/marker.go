@@ -157,6 +157,9 @@ func (m *marker) prepare() {
 		switch {
 		case r >= utf8.RuneSelf:
 			m.first(r)
+			if 0xac00 <= r && r <= 0xd7a3 { // a syllable of Hangul may be written as its letters
+				m.first(0x1100 + (r-0xac00)/588)
+			}
 			if 0x3041 <= r && r <= 0x30fa { // a mark of its own may make the character of one of the two before it
 				for _, base := range []rune{r - 1, r - 2} {
 					m.first(base)
@@ -194,22 +197,53 @@ func (m *marker) pair(first, second byte) {
 	m.pairs[w>>6] |= 1 << (w & 63)
 }
 
+// foldBlocks are where characters are that fold to others, but for capitals and digits of further scripts.
+var foldBlocks = [][2]rune{
+	{0x80, 0x58f},      // Latin, Greek, Cyrillic, Armenian
+	{0x600, 0x6ff},     // Arabic, such as the letters that carry a hamza
+	{0x900, 0x10ff},    // scripts of India to Georgia
+	{0x1d00, 0x218f},   // more Latin and Greek, letters above the line, fractions, Roman numbers
+	{0x2460, 0x24ff},   // letters and numbers in circles
+	{0x2e80, 0x2fdf},   // radicals
+	{0x3030, 0x33ff},   // letters of Hangul, abbreviations in one character
+	{0xf900, 0xffef},   // Han twice, ligatures, the shapes of Arabic letters, wide and narrow forms
+	{0x1d400, 0x1d7ff}, // mathematical letters
+}
+
 // foldedFrom returns the characters beyond ASCII that fold to something else, by the first character of that.
 var foldedFrom = sync.OnceValue(func() map[rune][]rune {
 	from := map[rune][]rune{}
+	add := func(first, r rune) { from[first] = append(from[first], r) }
+	eachOf(unicode.Lu, func(r, _ rune) { add(unicode.ToLower(r), r) })
+	eachOf(unicode.Nd, func(r, first rune) { add('0'+(r-first)%10, r) }) // which come in rows of ten
 	var a analysis.Analyzer
-	blocks := [][2]rune{{0x80, 0x58f}, {0x1e00, 0x1fff}, {0x2100, 0x214f}, {0xfb00, 0xfb06}, {0xff00, 0xffef}}
-	for _, block := range blocks {
+	for _, block := range foldBlocks {
 		for r := block[0]; r <= block[1]; r++ {
 			a.Walk([]byte(string(r)), 0, func(t *analysis.Token) {
 				if first, _ := utf8.DecodeRune(t.Term); first != r {
-					from[first] = append(from[first], r)
+					add(first, r)
 				}
 			})
 		}
 	}
 	return from
 })
+
+// eachOf calls fn with each character of a table beyond ASCII, and the first one of its row.
+func eachOf(table *unicode.RangeTable, fn func(r, first rune)) {
+	for _, row := range table.R16 {
+		for r := rune(row.Lo); r <= rune(row.Hi); r += rune(row.Stride) {
+			if r >= utf8.RuneSelf {
+				fn(r, rune(row.Lo))
+			}
+		}
+	}
+	for _, row := range table.R32 {
+		for r := rune(row.Lo); r <= rune(row.Hi); r += rune(row.Stride) {
+			fn(r, rune(row.Lo))
+		}
+	}
+}
 
 // find adds the places of the query's words in text[from:to].
 func (m *marker) find(text string, from, to int) {

@@ -24,13 +24,15 @@ func TestMarkerFindsAll(t *testing.T) {
 			"net", "Nets", "NET", "network", "Élan", "elan", "E\u0301lan", "ＮＥＴ", "c++", "C", "c", "os.path",
 			"北京大学", "京", "москва", "МОСКВА", "が", "か\u3099", "タワー", "ﾀﾜｰ", "ｶﾞ", "ガ",
 			"happy", "happiness", " ", " ", ". ", "\n", "_", "-", "ß", "ø",
-			"\xff", "\u0301", "ﬁne", "fine", "한국어",
+			"\xff", "\u0301", "ﬁne", "fine", "한국어", "\u1112\u1161\u11ab\u1100\u116e\u11a8\u110b\u1165",
+			"أحمد", "احمد", "٣٤", "34", "ﻻ",
 		}),
 		rapid.StringOfN(rapid.RuneFrom([]rune("aenct .北京かがタワ\u3099、。々（Ａ-")), 0, 8, -1),
 	)
 	query := rapid.SampledFrom([]string{
 		"net", "elan", "c++", "c", "os.path", "北京", "京",
 		"タワー", "が", "ガ", "москва", "happy fine", "a", "e", "한국", "n3 net 北京大学",
+		"احمد", "34", "لا",
 	})
 	x := &Index{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -179,6 +181,21 @@ func TestSnippetForms(t *testing.T) {
 	s := (&Index{}).SnippetWith(q, text, SnippetOptions{Passages: 1}).Mark("[", "]")
 	if !strings.Contains(s, "[Rare] is this") {
 		t.Errorf("%q", s)
+	}
+}
+
+// TestSnippetFolded: words are marked however their first character is written.
+func TestSnippetFolded(t *testing.T) {
+	for text, query := range map[string]string{
+		"أحمد": "احمد", "إلى": "الى", "آخر": "اخر", "٣٤٥": "345", "१२३": "123", "๑๒๓": "123", "𑄶": "0",
+		"\ufefb": "لا", "\ufdfa": "صلى", "Ⅳ": "iv", "①": "1", "½": "2", "𝗯𝗼𝗹𝗱": "bold", "ᲥᲐᲠᲗᲣᲚᲘ": "ქართული",
+		"Ꭰ": "ꭰ", "\uf900": "豈", "㌔": "キロ", "\u1112\u1161\u11ab국": "한국", "\u0958लम": "\u0915\u093cलम", "⼀": "一",
+		"ㄱ": "ᄀ", "Ⰰ": "ⰰ",
+	} {
+		s := (&Index{}).Snippet(ParseQuery(query), "zz "+text+" zz")
+		if got := s.Mark("[", "]"); got != "zz ["+text+"] zz" {
+			t.Errorf("%s marks %s", query, got)
+		}
 	}
 }
 
