@@ -177,7 +177,8 @@ func (w *work) describe(h *index.Hit, r *storage.Record, q index.Query, o Search
 		return Hit{}, err
 	}
 	hit := Hit{
-		URL: u.String(), Title: u.String(), Host: h.Key.HostKey().String(), Score: h.Score, Stored: h.Stored, Date: h.Date, Explanation: h.Explanation,
+		URL: u.String(), Title: u.String(), Host: h.Key.HostKey().String(), Score: h.Score,
+		Stored: h.Stored, Date: h.Date, Explanation: h.Explanation,
 		Fetched: h.Fetched, Author: h.Author, Language: h.Language, Type: h.Type, Size: h.Size, More: h.More,
 		Duplicates: h.Duplicates,
 	}

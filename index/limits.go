@@ -54,8 +54,8 @@ const (
 
 // Bounds of a search.
 const (
-	// maxTerms is the most terms of a query and maxQuery the most bytes; the rest is ignored. filterTerms is how many of
-	// the terms words leave to the filters behind them.
+	// maxTerms is the most terms of a query and maxQuery the most bytes; the rest is ignored. filterTerms is how many
+	// of the terms words leave to the filters behind them.
 	maxTerms    = 64
 	maxQuery    = 4 << 10
 	filterTerms = maxTerms / 2

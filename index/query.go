@@ -51,8 +51,8 @@ type Query struct {
 
 // ParseQuery parses what a person typed: any text is a query, and what makes no sense as an operator is a word, or
 // nothing. It reads at most 4 KiB and 64 terms, a word that is split and its row counting apart, and groups nested 16
-// deep; it ignores what is beyond. Of the terms, words leave up to 32 to the filters behind them: a filter that somebody
-// adds to a long text holds.
+// deep; it ignores what is beyond. Of the terms, words leave up to 32 to the filters behind them: a filter that
+// somebody adds to a long text holds.
 func ParseQuery(text string) Query { return parseQuery(forgiven(text), false, func(int, string) {}) }
 
 // forgiven cuts a text to maxQuery bytes of UTF-8.

@@ -47,9 +47,10 @@ func TestMoreOfShownHost(t *testing.T) {
 	}
 	r.Hits[0].More = 1
 	host := "www." + strings.TrimPrefix(root, "http://")
-	markup := html.UnescapeString(string(New(e, Options{}).hit(&page{}, searchState{Query: "harbour"}, r.Hits[0], "").Opening))
-	if link := (&page{}).Path("/", "q", "harbour host:"+host); !strings.Contains(markup, link) {
-		t.Errorf("no link to %s in\n%s", link, markup)
+	shown := New(e, Options{}).hit(&page{}, searchState{Query: "harbour"}, r.Hits[0], "").Opening
+	link := (&page{}).Path("/", "q", "harbour host:"+host)
+	if !strings.Contains(html.UnescapeString(string(shown)), link) {
+		t.Errorf("no link to %s in\n%s", link, shown)
 	}
 }
 
@@ -72,7 +73,8 @@ func TestFrontPageOfAll(t *testing.T) {
 	_, err = e.Crawl(t.Context(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{server.URL}}})
 	must(t, err)
 	_, _, body := opens(t, New(e, Options{}), "/")
-	if !strings.Contains(body, "2 pages of 1 host") || strings.Count(body, `<span class="n">2</span>`) != 2 { // type, host
+	const counts = 2 // of types and of hosts
+	if !strings.Contains(body, "2 pages of 1 host") || strings.Count(body, `<span class="n">2</span>`) != counts {
 		t.Errorf("%s", body)
 	}
 }
