@@ -51,13 +51,13 @@ var facetFilters = map[string]string{
 }
 
 // countsOf are the facets of a search with the queries that they lead to.
-func countsOf(query string, list []index.Facet) (out []FacetCounts) {
-	for _, f := range list {
+func countsOf(query string, r *engine.SearchResult) (out []FacetCounts) {
+	for _, f := range r.Facets {
 		counts := FacetCounts{Name: f.Name, Values: []FacetCount{}, Distinct: f.Distinct}
 		for _, v := range f.Values {
 			c := FacetCount{FacetValue: v}
 			if field := facetFilters[f.Name]; field != "" {
-				c.Query = narrowed(query, field+v.Value)
+				c.Query = narrowed(query, r.Query, field+v.Value)
 			}
 			counts.Values = append(counts.Values, c)
 		}
@@ -125,7 +125,7 @@ func (h *Handler) searchNow(c *call) (a SearchAnswer, lasting bool, err error) {
 	if err != nil {
 		return a, false, err
 	}
-	a = SearchAnswer{SearchResult: r, Doubtful: r.Doubtful, Facets: countsOf(q, r.Facets)}
+	a = SearchAnswer{SearchResult: r, Doubtful: r.Doubtful, Facets: countsOf(q, &r)}
 	if c.on("suggest") && (r.Total < fewHits || r.Relaxed || r.Doubtful) {
 		start := time.Now()
 		better, err := h.e.Suggest(c.ctx, q, suggestTime)

@@ -68,7 +68,7 @@ func (h *Handler) hit(p *page, state searchState, hit engine.Hit, links string) 
 	same.Page = 1
 	if hit.More > 0 {
 		inHost := same
-		inHost.Query = narrowed(state.Query, "host:"+hit.Host)
+		inHost.Query = narrowed(state.Query, state.understood, "host:"+hit.Host)
 		b.item(numberText(hit.More)+" more from this host", p.Path("/", inHost.parameters()...))
 	}
 	if hit.Duplicates > 0 {

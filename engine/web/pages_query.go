@@ -3,6 +3,7 @@
 package web
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -26,6 +27,8 @@ type searchState struct {
 	All     bool // also near-duplicates, and any number of pages of a host
 	Explain bool
 	Values  bool // more values of each facet
+
+	understood string // Query as the index understood it; "" before a search
 }
 
 // readState reads the parameters of a search page. What makes no sense counts as absent. The parameters lang, type,
@@ -126,8 +129,47 @@ func withWord(query, word string) string {
 }
 
 // narrowed adds a filter to a query, so that it finds those of its pages that the filter lets pass, and no others.
-// Where the query has another filter of the field, the new one gets a +: without one, two of a field mean either.
-func narrowed(query, filter string) string {
+// Where the text would mean something else with a word more, the filter is added to what it was understood as.
+func narrowed(query, understood, filter string) string {
+	to := withFilter(query, filter)
+	if !intricate(query) {
+		return to
+	}
+	plain := index.ParseQuery(query).String()
+	if sameParts(index.ParseQuery(to).String(), index.ParseQuery(plain+" +"+filter).String()) {
+		return to
+	}
+	if safe := cmp.Or(understood, plain) + " +" + filter; len(safe) <= queryMax {
+		return safe
+	}
+	return to
+}
+
+// intricate reports whether a query has what binds words, which words may take for something else than a query does.
+func intricate(query string) bool {
+	return strings.ContainsAny(query, "()|“”„") || strings.Count(query, `"`)%2 == 1 ||
+		strings.Contains(query, "AND") || strings.Contains(query, "OR") || strings.Contains(query, "NOT")
+}
+
+// sameParts reports whether two queries, as they were understood, have the same parts in any order. A filter may be
+// there twice.
+func sameParts(a, b string) bool {
+	parts := func(query string) []string {
+		list := words(query)
+		for i, w := range list {
+			if filter, signed := strings.CutPrefix(w, "+"); signed && isFilter(filter) {
+				list[i] = filter
+			}
+		}
+		slices.Sort(list)
+		return slices.Compact(list)
+	}
+	return slices.Equal(parts(a), parts(b))
+}
+
+// withFilter adds a filter to a query. Where the query has another filter of the field, the new one gets a +: without
+// one, two of a field mean either.
+func withFilter(query, filter string) string {
 	field, _, _ := strings.Cut(filter, ":")
 	list := words(query)
 	for i, w := range list {

@@ -75,7 +75,8 @@ func TestFacetQueries(t *testing.T) {
 		"harbour NOT lang:en lang:de", "storm OR boats lang:de,en", "storm || boats lang:de,en", "harbour “",
 		"type:html,text", "lang:de lang:ru +lang:de", "lang:de OR storm", "Lang:ru,de +harbour",
 		"harbour -lang:en", "harbour NOT (", "host:" + host + " host:" + other, "host:" + host + " OR lang:de",
-		"-storm", "storm OR boats AND",
+		"-storm", "storm OR boats AND", "OR(storm) boats", `storm” "harbour (boats"`, `“storm OR boats” lang:de,ru`,
+		`boats| harbour "storm (`, `(storm)"boats`, `net boats -lang:ru ||`, `"harbour" NOT"storm" “boats”`,
 	} {
 		found := search(q)
 		for _, f := range found.Facets {
@@ -121,8 +122,8 @@ func TestNarrowed(t *testing.T) {
 		{"lang:de OR net", "lang:de", "(lang:de OR net) lang:de"}, {"net NOT", "lang:de", "net lang:de"},
 		{"net NOT lang:ru", "lang:de", "net NOT lang:ru lang:de"}, {"AND", "lang:de", "lang:de"},
 	} {
-		if got := narrowed(c[0], c[1]); got != c[2] || narrowed(got, c[1]) != got {
-			t.Errorf("%q with %s: %q, want %q; again: %q", c[0], c[1], got, c[2], narrowed(got, c[1]))
+		if got := narrowed(c[0], "", c[1]); got != c[2] || narrowed(got, "", c[1]) != got {
+			t.Errorf("%q with %s: %q, want %q; again: %q", c[0], c[1], got, c[2], narrowed(got, "", c[1]))
 		}
 	}
 }

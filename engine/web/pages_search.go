@@ -157,6 +157,8 @@ func (h *Handler) found(ctx context.Context, p *page, state searchState) (*searc
 		return nil, err
 	}
 	v.Result, v.lasting = &result, lastingResult(&result, &o)
+	state.understood = result.Query
+	v.State = state
 	more := len(result.Hits) > hitsShown
 	result.Hits = result.Hits[:min(len(result.Hits), hitsShown)]
 	if result.Total < fewHits || result.Relaxed || result.Doubtful {
@@ -322,7 +324,7 @@ func facetsOf(p *page, state searchState, list []index.Facet) []facetView {
 			if was := chosen(words(state.Query), word); was != "" {
 				s.Query, x.Present = withoutWord(state.Query, was), true
 			} else {
-				s.Query = narrowed(state.Query, word)
+				s.Query = narrowed(state.Query, state.understood, word)
 			}
 			x.Address = p.Path("/", s.parameters()...)
 			v.Values = append(v.Values, x)
