@@ -31,6 +31,7 @@ type rule struct {
 	anchored bool   // ends in '$'
 	wild     bool   // contains '*'
 	pattern  string // normalised, without the '$'
+	encoded  string // pattern with an encoded query
 	length   int    // length of the line's pattern with its '$'; the longest wins
 }
 
@@ -39,6 +40,7 @@ func newRule(allow bool, value string) rule {
 	r := rule{allow: allow}
 	r.anchored, r.wild = strings.HasSuffix(value, "$"), strings.IndexByte(value, '*') >= 0
 	r.pattern = normalise(strings.TrimSuffix(value, "$"), '*')
+	r.encoded = encodeQuery(r.pattern)
 	r.length = len(r.pattern)
 	if r.anchored {
 		r.length++
@@ -62,27 +64,38 @@ func (r *Rules) Allowed(target string) bool {
 		return true
 	}
 	target = normalise(target, 0)
+	encoded := encodeQuery(target)
 	best, allow := -1, true
 	for i := range r.rules {
 		rule := &r.rules[i]
 		if rule.length < best || rule.length == best && allow {
 			continue // cannot win
 		}
-		if rule.matches(target) {
+		if rule.matches(target, encoded) {
 			best, allow = rule.length, rule.allow
 		}
 	}
 	return allow
 }
 
-// matches reports whether the pattern matches a prefix of the target, or all of it if anchored. The part after
-// each '*' matches at its earliest position. With '*' as the only wildcard no later position can do better, so
-// there is no backtracking.
-func (r *rule) matches(s string) bool {
-	if !r.wild {
-		return strings.HasPrefix(s, r.pattern) && (!r.anchored || len(s) == len(r.pattern))
+// matches reports whether the pattern matches a target. encoded is the target with an encoded query: patterns with a
+// query match that too, so that it does not matter how either is written.
+func (r *rule) matches(target, encoded string) bool {
+	if r.matchesAs(r.pattern, target) {
+		return true
 	}
-	part, rest, more := strings.Cut(r.pattern, "*")
+	differ := len(r.encoded) != len(r.pattern) || len(encoded) != len(target)
+	return differ && strings.IndexByte(r.pattern, '?') >= 0 && r.matchesAs(r.encoded, encoded)
+}
+
+// matchesAs reports whether a pattern matches a prefix of the target, or all of it if the rule is anchored. The part
+// after each '*' matches at its earliest position. With '*' as the only wildcard no later position can do better, so
+// there is no backtracking.
+func (r *rule) matchesAs(pattern, s string) bool {
+	if !r.wild {
+		return strings.HasPrefix(s, pattern) && (!r.anchored || len(s) == len(pattern))
+	}
+	part, rest, more := strings.Cut(pattern, "*")
 	if !strings.HasPrefix(s, part) {
 		return false
 	}
@@ -139,6 +152,28 @@ func normalise(s string, wildcard byte) string {
 	}
 	return string(out)
 }
+
+// encodeQuery percent-encodes the delimiters of URLs in the query of a normalised pattern or target, where they are
+// data, as RFC 9309 does in its example: "?baz=http://foo.bar" is "?baz=http%3A%2F%2Ffoo.bar". If there is nothing to
+// do it returns s itself.
+func encodeQuery(s string) string {
+	begin := strings.IndexByte(s, '?') + 1
+	if begin == 0 || !strings.ContainsAny(s[begin:], queryDelimiters) {
+		return s
+	}
+	out := append(make([]byte, 0, len(s)+16), s[:begin]...)
+	for _, c := range []byte(s[begin:]) {
+		if strings.IndexByte(queryDelimiters, c) >= 0 {
+			out = append(out, '%', upperHex[c>>4], upperHex[c&15])
+		} else {
+			out = append(out, c)
+		}
+	}
+	return string(out)
+}
+
+// queryDelimiters are the gen-delims of RFC 3986.
+const queryDelimiters = ":/?#[]@"
 
 // isNormal reports whether a byte that is no wildcard stands for itself.
 func isNormal(c byte) bool { return c > ' ' && c < 0x7f && c != '%' && c != '*' && c != '$' }

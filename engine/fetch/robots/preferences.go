@@ -42,11 +42,12 @@ func (r *Rules) Preferences(target string) string {
 		return ""
 	}
 	target = normalise(target, 0)
+	encoded := encodeQuery(target)
 	var lines []string
 	for _, name := range [...]string{"Content-Usage", "Content-Signal"} {
 		best, value := -1, ""
 		for i := range r.preferences {
-			if p := &r.preferences[i]; p.name == name && p.rule.length > best && p.rule.matches(target) {
+			if p := &r.preferences[i]; p.name == name && p.rule.length > best && p.rule.matches(target, encoded) {
 				best, value = p.rule.length, p.value
 			}
 		}
