@@ -39,7 +39,7 @@ func (p *htmlPass) meta() {
 	}
 	if name, ok := p.attrName("name"); ok {
 		switch {
-		case isFold(name, "robots") || p.in.Agent != "" && isFold(name, p.in.Agent):
+		case isFold(name, "robots") || isToken(string(name), p.in.Agent):
 			directives, _ := p.attrText("content")
 			p.page.Robots.addMeta(directives)
 		case isFold(name, "tdm-reservation") || isFold(name, "tdm-policy"):

@@ -35,7 +35,7 @@ func (p *htmlPass) requisite(name []byte) {
 			p.addRef(LinkRequisite, value)
 		}
 	}
-	if string(name) == "link" {
+	if string(name) == "link" && p.foreign == 0 {
 		rel, _ := p.attr("rel")
 		shown := hasAny(rel, "stylesheet", "icon", "apple-touch-icon", "manifest", "preload", "modulepreload")
 		if href, ok := p.attr("href"); ok && len(href) > 0 && shown {

@@ -155,10 +155,14 @@ func (p *htmlPass) element(el element, slash, empty bool) {
 	case elFrame, elIframe:
 		p.elementLink(LinkFrame, "src", "title")
 		p.lineBreak()
-	case elLink:
-		p.relation()
-	case elBase:
-		p.setBase()
+	case elLink, elBase:
+		switch {
+		case p.foreign > 0: // an element of that name in svg or math says nothing
+		case el == elLink:
+			p.relation()
+		default:
+			p.setBase()
+		}
 	case elMeta:
 		p.meta()
 	case elHTML:

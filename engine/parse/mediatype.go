@@ -124,16 +124,14 @@ func rootOf(body []byte) []byte {
 	}
 }
 
-// bareType returns a Content-Type without parameters, in lower case. If commas join several values, the first counts.
+// bareType returns a Content-Type without parameters, in lower case.
 func bareType(s string) string {
-	if i := strings.IndexAny(s, ";,"); i >= 0 {
-		s = s[:i]
-	}
+	s, _, _ = strings.Cut(s, ";")
 	s = strings.ToLower(strings.TrimSpace(s))
 	switch {
 	case s == "":
 		return ""
-	case strings.IndexByte(s, '/') <= 0 && s != "text" || strings.ContainsAny(s, " \t\"<>") || len(s) > 127:
+	case strings.IndexByte(s, '/') <= 0 && s != "text" || strings.ContainsAny(s, " \t\"<>,") || len(s) > 127:
 		return "unknown/unknown"
 	case s == typeHTML: // return the constant, so that the header's memory is not kept
 		return typeHTML

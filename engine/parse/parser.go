@@ -23,7 +23,7 @@ var ErrUnsupported = errors.New("media type is not parsed")
 // must not keep the Input, its slices or Body (the caller reuses their memory) after they return.
 type Input struct {
 	URL             urlkey.URL // of the response; relative links are resolved against it
-	ContentType     string     // value of the response header; "" when absent
+	ContentType     string     // one value of the response header; "" when absent
 	ContentLanguage string     // value of the response header; "" when absent
 	Refresh         string     // value of the response header, which means what a meta refresh does; "" when absent
 	RobotsTag       []string   // X-Robots-Tag values, one per header line
@@ -197,7 +197,13 @@ func (p *Parsers) run(parser Parser, in *Input, page *Page) error {
 	return nil
 }
 
-// isToken compares a name with the crawler's product token, ignoring case; an empty token matches nothing.
+// isToken compares a name with the crawler's product token, ignoring case; an empty token matches nothing. What may
+// follow the token in the name is a number or a version ("otherbot2", "otherbot/2.1"): as in robots.txt, it is not
+// compared.
 func isToken(name, agent string) bool {
-	return agent != "" && strings.EqualFold(name, agent)
+	n := len(agent)
+	if n == 0 || len(name) < n || !strings.EqualFold(name[:n], agent) {
+		return false
+	}
+	return len(name) == n || name[n] == '/' || isDigit(name[n])
 }

@@ -21,7 +21,7 @@ func TestMediaType(t *testing.T) {
 	for _, c := range []struct{ header, body, want string }{
 		{"text/html", "x", "text/html"},
 		{"TEXT/HTML ; charset=x", "x", "text/html"},
-		{"text/html, text/plain", "x", "text/html"},
+		{"text/html, text/plain", "x", "text/plain"}, // no type: fetch.Response.ContentType chooses one of several
 		{"text/html", "%PDF-1.7", "application/pdf"},
 		{"text/html", "\x00\x00\x00\x18ftypmp42", "video/mp4"},
 		{"text/plain", "\x89PNG\r\n\x1a\n", "image/png"},
@@ -91,6 +91,9 @@ func TestRobotsTag(t *testing.T) {
 		{[]string{"otherbot: noindex, nofollow"}, flags{}},
 		{[]string{"TestBot: noindex, nofollow"}, flags{NoIndex: true, NoFollow: true}},
 		{[]string{"noindex, otherbot: nofollow"}, flags{NoIndex: true}},
+		{[]string{"otherbot/2.1: noindex, nofollow", "otherbot2: noarchive, none"}, flags{}},
+		{[]string{"testbot/2.1: noindex, nofollow", "TestBot2: noarchive", "testbot-news: nosnippet"},
+			flags{NoIndex: true, NoFollow: true, NoArchive: true}},
 		{[]string{"otherbot: noindex, testbot: nofollow, *: noarchive"}, flags{NoFollow: true, NoArchive: true}},
 		{[]string{"max-snippet:-1"}, flags{}},
 		{[]string{"max-snippet: 0"}, flags{NoSnippet: true}},
@@ -355,6 +358,23 @@ func TestHidden(t *testing.T) {
 		got := strings.Join(strings.Fields(string(parsePage(t, "text/html; charset=utf-8", body).Text)), " ")
 		if got != want {
 			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+}
+
+// TestNamesInSVG: base and link elements of svg and math are not those of HTML.
+func TestNamesInSVG(t *testing.T) {
+	for body, want := range map[string]string{
+		`<base href=/b/><a href=x>`:                                   "https://example.org/b/x",
+		`<svg><base href=/b/></svg><a href=x>`:                        "https://example.org/dir/x",
+		`<svg><base href=/b/></svg><base href=/c/><a href=x>`:         "https://example.org/c/x",
+		`<math><link rel=canonical href=/c></math><a href=x>`:         "https://example.org/dir/x",
+		`<svg><link rel=next href=/c></svg><link rel=next href=/d>`:   "https://example.org/d",
+		`<link rel=preload as=image imagesrcset="u 1x, v"><a href=x>`: "https://example.org/dir/x",
+	} {
+		page := parsePage(t, "text/html", body)
+		if len(page.Outlinks) != 1 || page.Outlinks[0].URL.String() != want || !page.Canonical.IsZero() {
+			t.Errorf("%s: %v, canonical %s, want %s", body, page.Outlinks, page.Canonical, want)
 		}
 	}
 }

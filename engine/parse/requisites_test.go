@@ -26,7 +26,9 @@ func TestRequisites(t *testing.T) {
 		`<div hidden><img src=p.png></div>`:                                "p.png",
 		`<form action=q><input type=image src=r.png></form>`:               "r.png",
 		`<svg><image xlink:href=s.png></svg>`:                              "s.png",
-		`<img srcset="">`:                                                  "",
+		`<svg><link rel=stylesheet href=t.css></svg>`:                      "",
+		`<link rel=preload as=image imagesrcset="u.png 1x, v.png 2x">`:     "",
+		`<img srcset="">`: "",
 	} {
 		for _, requested := range []bool{true, false} {
 			var p parse.Page

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// addTag reads the value of one X-Robots-Tag header: directives separated by commas. An agent's name may precede them
-// ("otherbot: noindex, nofollow"). It applies up to the next name, since proxies join header lines:
-// "noindex, otherbot: nofollow".
+// addTag reads the value of one X-Robots-Tag header: directives separated by commas. An agent's name may precede them,
+// with a version or without ("otherbot: noindex, nofollow"). It applies up to the next name, since proxies join header
+// lines: "noindex, otherbot/2.1: nofollow".
 func (r *RobotsFlags) addTag(value, agent string) {
 	value = value[:min(len(value), maxRobotsTag)]
 	var others RobotsFlags // receives the directives for other agents
@@ -115,7 +115,7 @@ func isAddress(name string) bool {
 		return true
 	}
 	for i := range len(name) {
-		if c := name[i]; !isAlnum(c) && c != '-' && c != '_' && c != '.' {
+		if c := name[i]; !isAlnum(c) && c != '-' && c != '_' && c != '.' && c != '/' {
 			return false
 		}
 	}
