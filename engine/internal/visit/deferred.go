@@ -14,9 +14,8 @@ import (
 // turn. Until then, visits of the host that needs it end at once and come back after deferredPoll. Several hosts may
 // wait for one URL: many names of a site redirect to the same.
 type deferredRobots struct {
-	until time.Time // after that it counts as unreachable
-
 	mu       sync.Mutex
+	until    time.Time // after that it counts as unreachable
 	answer   robotsAnswer
 	done     bool
 	canceled bool
@@ -27,6 +26,13 @@ func (d *deferredRobots) result(now time.Time) (_ robotsAnswer, done bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.answer, d.done || now.After(d.until)
+}
+
+// wait lengthens the time for an answer.
+func (d *deferredRobots) wait(longer time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.until = d.until.Add(longer)
 }
 
 func (d *deferredRobots) end(a robotsAnswer) {

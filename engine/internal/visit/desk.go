@@ -104,6 +104,7 @@ func (d *desk) send(w *waitingRobots, to urlkey.URL) bool {
 	if d.env.Admission.RefusesHost(host) {
 		return false
 	}
+	w.wait(max(d.frontier.Host(host).Delay, 0))
 	k := to.Key()
 	c := frontier.Candidate{Rest: string(k[len(host):]), Score: math.MaxFloat32, Tag: tagRobots}
 	if d.source.deferred.add(k, w) && !d.frontier.Ask(host, c) {

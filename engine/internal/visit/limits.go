@@ -35,8 +35,9 @@ const (
 	// robotsRedirectsMax is the number of redirects of a robots.txt that are followed (RFC 9309 section 2.3.1.2). With
 	// more, everything is allowed.
 	robotsRedirectsMax = 5
-	// deferredPatience is the time for a redirected robots.txt, the wait for its host's turn included; after that it
-	// counts as unreachable. deferredPoll is the pause between two visits of the host that waits for it.
+	// deferredPatience is the time for a redirected robots.txt, the wait for its host's turn included but not the delay
+	// of that host; after that it counts as unreachable. deferredPoll is the pause between two visits of the host that
+	// waits for it.
 	deferredPatience = 2 * time.Minute
 	deferredPoll     = 100 * time.Millisecond
 	// cutOffRest is how long a host waits whose robots.txt was cut off for others' memory more than once in a row.

@@ -49,3 +49,23 @@ func TestRobotsRetryAfter(t *testing.T) {
 	f(false, throttle(503, "99999999999"), 24*time.Hour)
 	f(true, throttle(503, "99999999999"), 24*time.Hour)
 }
+
+// TestDeferredDelay: a robots.txt that is redirected to a host with a long Crawl-delay waits for the turn of that host,
+// however long that is, and its time for an answer begins then.
+func TestDeferredDelay(t *testing.T) {
+	const delay = 5 * time.Minute
+	w := newWorld(t, admission.Options{})
+	text := fmt.Sprintf("User-agent: *\nCrawl-delay: %d", delay/time.Second)
+	w.web.set("http://b.example/robots.txt", robotsTxt(text))
+	r := w.start(NewHosts(w.env), newList(w, "http://b.example/1", "http://b.example/2"), 1, Limits{})
+	w.until("the delay", func() bool { return r.front.Host(w.host("b.example")).Delay == delay })
+	before := w.now()
+	d := r.follow(w.url("http://b.example/robots.txt"))
+	if _, done := d.result(before.Add(delay + deferredPatience)); done {
+		t.Error("it counts as unreachable before it can have been requested")
+	}
+	if _, done := d.result(w.now().Add(delay + deferredPatience + time.Second)); !done {
+		t.Error("it is waited for without end")
+	}
+	r.end()
+}
