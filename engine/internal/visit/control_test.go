@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/admission"
 )
 
@@ -59,6 +60,34 @@ func TestOtherLimits(t *testing.T) {
 		t.Errorf("limit %d after the time", r.Reached())
 	}
 	r.end()
+}
+
+// TestNothingBeyondLimit: once a limit of bytes or of time is reached no request begins, neither in the visit under way
+// nor in another, until the limit is raised.
+func TestNothingBeyondLimit(t *testing.T) {
+	for name, limits := range map[string]Limits{"bytes": {MaxBytes: 1}, "time": {MaxTime: time.Second}} {
+		w := newWorld(t, admission.Options{})
+		urls := w.site(3, 20)
+		for _, u := range urls {
+			w.web.set(u, func(ctx context.Context, r *fetch.Request) *fetch.Response {
+				if name == "time" {
+					w.pass(time.Second)
+				}
+				return html("a page")(ctx, r)
+			})
+		}
+		r := w.start(NewHosts(w.env), newList(w, urls...), 1, limits)
+		w.until("the limit", func() bool {
+			return r.gate.holders() != 0 && r.Busy() == 0 || len(w.web.requests()) > 2
+		})
+		if n := len(w.web.requests()); n != 2 { // robots.txt and a page
+			t.Errorf("%s: %d requests", name, n)
+		}
+		r.SetLimits(Limits{})
+		if c := r.finished(); c.Fetched != uint64(len(urls)) {
+			t.Errorf("%s: %+v after the limit was raised", name, c)
+		}
+	}
 }
 
 // TestSetFetchers: the number of fetchers changes while they run. A visit under way is not cut off.

@@ -27,6 +27,8 @@ type desk struct {
 	segMu sync.RWMutex
 	seg   *segment.Writer
 
+	limits   atomic.Pointer[Limits]
+	began    time.Time // of the fetchers
 	pages    pageLimit
 	storing  atomic.Int64 // responses that wait for a slot or are being stored
 	received atomic.Int64 // bytes
@@ -37,6 +39,20 @@ type desk struct {
 	gate     gate
 
 	filesLacked sync.Once // a warning
+}
+
+// Reached returns the first limit that is reached. It comes after Start; any goroutine may call it.
+func (d *desk) Reached() Limit {
+	limits := d.limits.Load()
+	switch {
+	case d.pages.reached():
+		return LimitPages
+	case limits.MaxBytes != 0 && d.received.Load() >= limits.MaxBytes:
+		return LimitBytes
+	case limits.MaxTime != 0 && d.env.Now().Sub(d.began) >= limits.MaxTime:
+		return LimitTime
+	}
+	return NoLimit
 }
 
 // noteAnswer notes that a request has ended, by the time that has passed: a clock that is set anew says nothing of it.

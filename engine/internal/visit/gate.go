@@ -23,7 +23,8 @@ const (
 	HeldByDisk                       // the disk is nearly full
 	HeldByPause                      // the operator pauses the crawl
 	HeldByDelete                     // URLs are about to be deleted
-	heldByAny     = HeldByBacklog | HeldByDisk | HeldByPause | HeldByDelete
+	heldByLimit                      // a limit is reached: the run is about to end
+	heldByAny     = HeldByBacklog | HeldByDisk | HeldByPause | HeldByDelete | heldByLimit
 )
 
 // wait returns when the gate is open, or false when ctx ends first.

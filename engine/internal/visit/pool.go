@@ -18,8 +18,6 @@ import (
 type Pool struct {
 	desk
 
-	limits   atomic.Pointer[Limits]
-	began    time.Time
 	followed time.Time    // of the last refresh of live filters; belongs to Tick
 	disk     diskWatch    // belongs to Tick
 	busy     atomic.Int64 // visits taken and not yet stored
@@ -90,6 +88,7 @@ func (p *Pool) fetch(f *fetcher) {
 			p.Fail(err)
 			return
 		}
+		p.holdAtLimit()
 		if !p.gate.isOpen() || p.pages.surplus() { // held back, or the limit was lowered, while it waited
 			p.frontier.Done(v, frontier.Outcome{Kind: frontier.Skipped, Left: int32(len(v.URLs))})
 			p.pages.giveBack()
@@ -106,6 +105,19 @@ func (p *Pool) fetch(f *fetcher) {
 		if p.busy.Add(-1) == 0 || err != nil || p.Reached() != NoLimit {
 			p.notify()
 		}
+	}
+}
+
+// holdAtLimit holds fetchers back while a limit is reached: nothing more is to be requested, and until who ends the run
+// has seen it, visits would be taken and given back over and over.
+func (p *Pool) holdAtLimit() {
+	if p.Reached() == NoLimit {
+		return
+	}
+	p.gate.close(heldByLimit)
+	p.notify()
+	if p.Reached() == NoLimit { // SetLimits came between, and has opened the gate
+		p.gate.open(heldByLimit)
 	}
 }
 
@@ -275,25 +287,12 @@ func (p *Pool) Abandon() error {
 	return errors.Join(p.Sync(p.seg), p.seg.Abandon())
 }
 
-// Reached returns the first limit that is reached. It comes after Start; any goroutine may call it.
-func (p *Pool) Reached() Limit {
-	limits := p.limits.Load()
-	switch {
-	case p.pages.reached():
-		return LimitPages
-	case limits.MaxBytes != 0 && p.received.Load() >= limits.MaxBytes:
-		return LimitBytes
-	case limits.MaxTime != 0 && p.env.Now().Sub(p.began) >= limits.MaxTime:
-		return LimitTime
-	}
-	return NoLimit
-}
-
 // SetLimits replaces the limits of the run. What was counted stays counted. Requests under way may exceed a lower
 // MaxPages. Any goroutine may call it.
 func (p *Pool) SetLimits(l Limits) {
 	p.limits.Store(&l)
 	p.pages.setMax(l.MaxPages)
+	p.gate.open(heldByLimit)
 	p.notify()
 }
 

@@ -41,7 +41,8 @@ type progress struct {
 func (x *visit) make(ctx context.Context) error {
 	urls := x.v.URLs
 	for i := range urls {
-		if i > 0 && (x.env.Now().Sub(x.began) > visitTime || !x.gate.isOpen() || !x.pages.tryTake()) {
+		if i > 0 && (x.env.Now().Sub(x.began) > visitTime || !x.gate.isOpen() || x.Reached() != NoLimit ||
+			!x.pages.tryTake()) {
 			x.giveBack(len(urls) - i)
 			return nil
 		}
