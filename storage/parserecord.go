@@ -4,6 +4,7 @@ package storage
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"time"
 
@@ -311,6 +312,19 @@ func ReadFetchOutcome(b []byte, o *FetchOutcome, links *OutlinkReader) error {
 		return corrupt("parse record of %d bytes: % .32x", len(b), b)
 	}
 	return nil
+}
+
+// OutcomeIn reads the outcome of a URL in a segment, all but its links, into o. ok is false if the segment has none.
+func OutcomeIn(rd Reader, segment uint32, url []byte, o *FetchOutcome) (ok bool, err error) {
+	value, ok, err := rd.Get(ParseLinks(segment), url, nil)
+	if err != nil || !ok {
+		return false, err
+	}
+	var links OutlinkReader
+	if err := ReadFetchOutcome(value, o, &links); err != nil {
+		return false, fmt.Errorf("parse record of %s in segment %d: %w", url, segment, err)
+	}
+	return true, nil
 }
 
 // OutlinkReader reads the links of an encoded FetchOutcome, in the order of the page; use it like a

@@ -98,6 +98,30 @@ func TestHints(t *testing.T) {
 	}
 }
 
+// TestUnavailableStaysDue: neither what a sitemap says nor a fetch that brings only a part moves the next fetch of a
+// page behind the time from which on it must not be found.
+func TestUnavailableStaysDue(t *testing.T) {
+	const url, day = "http://a.example/page", 24 * 3600 * 1000
+	date := time.UnixMilli(firstMS + 10*day).UTC().Format(time.RFC3339)
+	for name, after := range map[string]page{
+		"hint": {url: "http://a.example/sitemap.xml", at: 2 * day, links: []string{url},
+			hints: []storage.LinkHint{{Every: 20 * day / 1000}}},
+		"part": {url: url, at: 2 * day, outcome: &storage.FetchOutcome{
+			Status: storage.FetchSuccess, Truncated: truncatedByLength}},
+	} {
+		w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+		w.p.env.Hints = true
+		w.inject(url)
+		w.update(page{url: url, content: 1, outcome: &storage.FetchOutcome{
+			Status: storage.FetchSuccess, Preferences: storage.PreferenceUnavailable + date}})
+		w.update(after)
+		if r := w.records()[w.key(url)]; r.FetchTime != firstMS+10*day+1 {
+			t.Errorf("%s: due after %d ms, the date is after %d", name, r.FetchTime-firstMS, 10*day)
+		}
+		w.close()
+	}
+}
+
 // TestScheduleBounds: an adaptive schedule stays within the bounds of a page's media type, which a 304 does not name,
 // and of its host, which come last. An interval of the host decides alone, whatever a hint says.
 func TestScheduleBounds(t *testing.T) {

@@ -3,7 +3,6 @@
 package phases
 
 import (
-	"fmt"
 	"math"
 	"time"
 
@@ -83,16 +82,9 @@ func (p *Phases) mediaTypeOf(key []byte, was *storage.Record, o *storage.FetchOu
 	if was.Segment == 0 {
 		return "", nil
 	}
-	value, ok, err := p.env.Store.Get(storage.ParseLinks(was.Segment), key, nil)
-	if err != nil || !ok {
-		return "", err
-	}
 	var before storage.FetchOutcome
-	var links storage.OutlinkReader
-	if err := storage.ReadFetchOutcome(value, &before, &links); err != nil {
-		return "", fmt.Errorf("parse record %s: %w", key, err)
-	}
-	return before.MediaType, nil
+	_, err := storage.OutcomeIn(p.env.Store, was.Segment, key, &before)
+	return before.MediaType, err
 }
 
 // hinted applies a hint to a record, unless an interval in the settings of the URL decides alone.
@@ -101,6 +93,23 @@ func (u *update) hinted(key []byte, h hint, r *storage.Record) error {
 	if err != nil || s.own > 0 {
 		return err
 	}
-	h.apply(r, s.bounds, u.p.maxInterval, u.now)
+	due := r.FetchTime
+	if h.apply(r, s.bounds, u.p.maxInterval, u.now); r.FetchTime > due {
+		return u.p.untilUnavailable(key, r)
+	}
+	return nil
+}
+
+// untilUnavailable makes a page whose fetch was moved due when it must not be found any more, if it says so and that is
+// earlier. Such a page has no validators: see fetchWhenUnavailable.
+func (p *Phases) untilUnavailable(key []byte, r *storage.Record) error {
+	if r.Segment == 0 || r.ETag != "" || r.LastModified != "" {
+		return nil
+	}
+	var content storage.FetchOutcome
+	if _, err := storage.OutcomeIn(p.env.Store, r.Segment, key, &content); err != nil {
+		return err
+	}
+	fetchWhenUnavailable(r, &content)
 	return nil
 }

@@ -185,6 +185,9 @@ func (j *joining) outcome(key, encoded []byte, was, r *storage.Record) error {
 		r.Interval = min(s.own, p.maxInterval)
 	}
 	transition(r, &j.page, j.u.segment, s.schedule, p.maxInterval)
+	if j.page.Truncated != "" && r.Segment != j.u.segment { // the content is that of an earlier fetch
+		return p.untilUnavailable(key, r)
+	}
 	return nil
 }
 
