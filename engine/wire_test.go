@@ -5,6 +5,7 @@ package engine_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -201,7 +202,8 @@ func TestUnavailableAfter(t *testing.T) {
 }
 
 // TestRevisits: a 304 to a request with validators is a revisit record (WARC 1.1, 6.7.3), from which sealing again,
-// stored copies and Verify read what they read from a response.
+// stored copies and Verify read what they read from a response. The record and its line of the CDXJ index name what it
+// confirms, as replay tools look it up.
 func TestRevisits(t *testing.T) {
 	n := newAnswers(t, map[string]string{"a.test/": `<a href="/same">a</a> <a href="/odd">b</a>`},
 		map[string]http.HandlerFunc{
@@ -234,8 +236,10 @@ func TestRevisits(t *testing.T) {
 		if err != nil || r.Status != storage.StatusNotModified {
 			t.Errorf("%s: %v, %v", way, r.Status, err)
 		}
+		wantRevisitLines(t, e)
 		mustClose(t, e)
 		kinds := map[string]int{}
+		var page, refers [3]string
 		names, err := filepath.Glob(filepath.Join(o.Dir, "warc", "*.warc.gz"))
 		if err != nil || len(names) == 0 {
 			t.Fatal(names, err)
@@ -246,7 +250,14 @@ func TestRevisits(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = warc.Scan(bytes.NewReader(b), name, int64(len(b)), func(rec *warc.Record) error {
+				if rec.Type == warc.TypeResponse && bytes.HasSuffix(rec.Block, []byte("it stays as it is")) {
+					page = [...]string{rec.URI, rec.Field("WARC-Date"), rec.Field("WARC-Payload-Digest")}
+				}
 				if bytes.HasPrefix(rec.Block, []byte(confirmed)) {
+					if rec.Type == warc.TypeRevisit {
+						refers = [...]string{rec.Field("WARC-Refers-To-Target-URI"),
+							rec.Field("WARC-Refers-To-Date"), rec.Field("WARC-Payload-Digest")}
+					}
 					path := rec.URI[strings.LastIndexByte(rec.URI, '/')+1:]
 					kinds[rec.Type+" "+path+" "+rec.Field("WARC-Profile")]++
 				}
@@ -258,7 +269,37 @@ func TestRevisits(t *testing.T) {
 		}
 		want := "revisit same http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 		if kinds[want] != 1 || kinds["response odd "] == 0 || len(kinds) != 2 {
-			t.Errorf("%s: records of 304 are %v", way, kinds)
+			t.Fatalf("%s: records of 304 are %v", way, kinds)
 		}
+		if page != refers || slices.Contains(page[:], "") {
+			t.Errorf("%s: the revisit refers to %q, the page is %q", way, refers, page)
+		}
+	}
+}
+
+// wantRevisitLines checks that of the CDXJ index exactly the second line of /same is that of a revisit record, with the
+// digest of the first.
+func wantRevisitLines(t *testing.T, e *engine.Engine) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := e.Inspect().ExportCDXJ(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	type row struct{ URL, Mime, Status, Digest string }
+	var same []row
+	for line := range strings.Lines(b.String()) {
+		var r row
+		if err := json.Unmarshal([]byte(line[strings.IndexByte(line, '{'):]), &r); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(r.URL, "/same") {
+			same = append(same, r)
+		} else if r.Mime == warc.MediaTypeRevisit {
+			t.Errorf("%+v", r)
+		}
+	}
+	if len(same) != 2 || same[0].Mime != "text/html" || same[1].Mime != warc.MediaTypeRevisit ||
+		same[1].Status != "304" || same[0].Digest != same[1].Digest {
+		t.Errorf("lines %+v", same)
 	}
 }

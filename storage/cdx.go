@@ -15,8 +15,14 @@ type CDX struct {
 	Segment    uint32        // number of the segment that holds the capture
 	Location   warc.Location // of the response record; Length is its length in the file, in bytes
 	HTTPStatus uint16        // of the response
-	MediaType  string        // "" = unknown
-	Digest     [20]byte      // SHA-1 of the payload
+	MediaType  string        // "" = unknown, warc.MediaTypeRevisit = of a revisit record
+	Digest     [20]byte      // SHA-1 of the payload, which a revisit record shares with the one that it refers to
+}
+
+// HasContent reports whether a capture is a page, or what else was requested, and not an error or a redirect. A part
+// that nobody requested (status 206) is not parsed, so it has no media type.
+func (c *CDX) HasContent() bool {
+	return c.HTTPStatus >= 200 && c.HTTPStatus < 300 && (c.HTTPStatus != 206 || c.MediaType != "")
 }
 
 // Layout of a CDX:

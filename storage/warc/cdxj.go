@@ -16,13 +16,17 @@ type CDXJ struct {
 	Key string
 	// Time is the time of the capture. It is written in UTC to the second, 14 digits.
 	Time time.Time
-	// URL, MediaType ("mime", "warc/revisit" for revisit records), Status (HTTP, 0 is left out) and Digest
-	// ("sha1:…") describe the capture. Empty ones other than URL are left out.
+	// URL, MediaType ("mime", MediaTypeRevisit for revisit records), Status (HTTP, 0 is left out) and Digest
+	// ("sha1:…", by which replay tools find what a revisit record refers to) describe the capture. Empty ones other
+	// than URL are left out.
 	URL, MediaType string
 	Status         int
 	Digest         string
 	Location
 }
+
+// MediaTypeRevisit is what an index says in place of the media type of a revisit record, which has no content.
+const MediaTypeRevisit = "warc/revisit"
 
 // AppendCDXJ appends one line, with its line feed, to dst. All values are JSON strings, also numbers, as pywb expects.
 func AppendCDXJ(dst []byte, c *CDXJ) []byte {

@@ -88,7 +88,7 @@ func (w *Writer) WriteRevisit(v *Revisit) (Written, error) {
 	e.fieldBytes("WARC-Block-Digest", AppendSHA1(e.scratch[:0], sha1.Sum(e.head)))
 	e.fields(v.Fields)
 	e.member(e.gz, "application/http; msgtype=response", e.head, nil)
-	return w.store(e, requestBytes, payloadSHA1(v.PayloadDigest))
+	return w.store(e, requestBytes, ParseSHA1(v.PayloadDigest))
 }
 
 func checkRevisit(v *Revisit) error {
@@ -116,8 +116,8 @@ func checkRevisit(v *Revisit) error {
 	return nil
 }
 
-// payloadSHA1 is the inverse of AppendSHA1; zero for any other digest.
-func payloadSHA1(digest string) (sum [sha1.Size]byte) {
+// ParseSHA1 is the inverse of AppendSHA1; zero for any other digest.
+func ParseSHA1(digest string) (sum [sha1.Size]byte) {
 	const prefix = "sha1:"
 	if len(digest) == len(prefix)+32 && digest[:len(prefix)] == prefix {
 		if raw, err := base32.StdEncoding.DecodeString(digest[len(prefix):]); err == nil {

@@ -36,7 +36,7 @@ type Entry struct {
 	MediaType  string
 	Redirect   string    // target
 	Truncated  string    // as in WARC-Truncated
-	Digest     *[20]byte // SHA-1 of the body as received; nil: no response
+	Digest     *[20]byte // SHA-1 of the body as received, of a 304 that of the one it confirms; nil: no response
 	Tries      int       // failed ones in a row before this one
 	Segment    uint32
 }

@@ -3,6 +3,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ func (v *visits) captures(ctx context.Context) ([]CaptureOf, error) {
 		switch {
 		case c.HTTPStatus == http.StatusNotModified:
 			c.RevisitOf = content
-		case hasContent(&c):
+		case c.HasContent():
 			content = c.Time
 		}
 		if len(list) >= 2*capturesMax {
@@ -85,20 +86,12 @@ func (v *visits) captures(ctx context.Context) ([]CaptureOf, error) {
 // unsealedCaptures are the responses among the fetches that are not sealed, oldest first.
 func (v *visits) unsealedCaptures() (list []CaptureOf) {
 	for i := range v.unsealed {
-		x := &v.unsealed[i]
-		o := &x.Outcome
-		if o.HTTPStatus == 0 {
-			continue
+		if x := &v.unsealed[i]; x.Outcome.HTTPStatus != 0 {
+			list = append(list, CaptureOf{Time: x.Outcome.Time, CDX: x.Capture, unsealed: x})
 		}
-		c := storage.CDX{Segment: x.Segment, Location: o.Location, HTTPStatus: o.HTTPStatus, MediaType: o.MediaType}
-		c.Digest = x.Digest
-		list = append(list, CaptureOf{Time: o.Time, CDX: c, unsealed: x})
 	}
 	return list
 }
-
-// hasContent reports whether a capture is a page, or what else was requested, and not an error or a redirect.
-func hasContent(c *CaptureOf) bool { return c.HTTPStatus >= 200 && c.HTTPStatus < 300 }
 
 // Copy is a stored response.
 type Copy struct {
@@ -160,7 +153,7 @@ func (in *Inspect) storedCopy(ctx context.Context, u urlkey.URL, at time.Time) (
 func nearest(list []CaptureOf, at time.Time) CaptureOf {
 	if at.IsZero() {
 		for i := range list {
-			if hasContent(&list[i]) || list[i].RevisitOf != 0 {
+			if list[i].HasContent() || list[i].RevisitOf != 0 {
 				return list[i]
 			}
 		}
@@ -202,6 +195,9 @@ func (in *Inspect) readCopy(c *Copy) (err error) {
 	}
 	defer resp.Release()
 	c.Truncated = resp.Truncated
+	if _, parameters, err := mime.ParseMediaType(resp.ContentType()); err == nil {
+		c.Charset = strings.ToLower(parameters["charset"])
+	}
 	for name, value := range resp.Fields() {
 		c.Header = append(c.Header, storage.Field{Name: name, Value: value})
 	}
@@ -223,36 +219,25 @@ func (in *Inspect) readCopy(c *Copy) (err error) {
 func addParsed(rd storage.Reader, u urlkey.URL, c *Copy) error {
 	if x := c.Content.unsealed; x != nil {
 		if c.Flags = x.Outcome.Flags; x.Text != nil {
-			c.Charset = x.Text.Charset
+			c.Charset = cmp.Or(x.Text.Charset, c.Charset)
 		}
-	} else if err := c.addSealed(rd, []byte(u.Key())); err != nil {
-		return err
+		return nil
 	}
-	for _, f := range c.Header {
-		if c.Charset == "" && strings.EqualFold(f.Name, "Content-Type") {
-			if _, parameters, err := mime.ParseMediaType(f.Value); err == nil {
-				c.Charset = strings.ToLower(parameters["charset"])
-			}
-		}
-	}
-	return nil
+	return c.addSealed(rd, []byte(u.Key()))
 }
 
 // addSealed adds what the parse record of a copy says, if there is one.
 func (c *Copy) addSealed(rd storage.Reader, key []byte) error {
-	value, ok, err := rd.Get(storage.ParseLinks(c.Content.Segment), key, nil)
-	if err != nil || !ok {
-		return err
-	}
 	var o storage.FetchOutcome
-	if err := storage.DecodeFetchOutcome(value, &o); err != nil {
+	ok, err := storage.OutcomeIn(rd, c.Content.Segment, key, &o)
+	if err != nil || !ok {
 		return err
 	}
 	if o.Time != c.Content.Time { // the segment may have several captures of the URL
 		return nil
 	}
 	c.Flags = o.Flags
-	value, ok, err = rd.Get(storage.ParseTextRange(c.Content.Segment), key, value)
+	value, ok, err := rd.Get(storage.ParseTextRange(c.Content.Segment), key, nil)
 	if err != nil || !ok {
 		return err
 	}
@@ -260,6 +245,6 @@ func (c *Copy) addSealed(rd storage.Reader, key []byte) error {
 	if err := storage.DecodeParseText(value, &text); err != nil {
 		return err
 	}
-	c.Charset = text.Charset
+	c.Charset = cmp.Or(text.Charset, c.Charset)
 	return nil
 }

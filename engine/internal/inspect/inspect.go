@@ -51,7 +51,7 @@ type Env struct {
 type Unsealed struct {
 	Segment uint32
 	Outcome storage.FetchOutcome
-	Digest  [20]byte           // SHA-1 of the payload; zero without a response
+	Capture storage.CDX        // of the response; zero without one
 	Text    *storage.ParseText // nil: the page is not indexed, or was not parsed
 }
 

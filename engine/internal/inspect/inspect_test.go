@@ -510,3 +510,23 @@ func TestStreams(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPartsHaveNoContent: a part that nobody requested (206) is neither the stored copy of a URL nor counted as content;
+// of several Content-Type fields, that one says the charset of a copy which counts for the parser, too.
+func TestPartsHaveNoContent(t *testing.T) {
+	const url = "http://a.example/"
+	w := newWorld(t, anywhere())
+	at := time.UnixMilli(1_000_000)
+	w.capture(url, "all", at, "Content-Type: text/plain; charset=GBK")
+	part := w.capture(url, "some", at.Add(time.Minute))
+	part.HTTPStatus, part.MediaType = 206, ""
+	w.cdx(url, at.Add(time.Minute), part)
+	c, err := w.StoredCopy(ctx, parsed(t, url), time.Time{})
+	if err != nil || string(c.Body) != "all" || c.Charset != "gbk" {
+		t.Errorf("%q in %q, %v", c.Body, c.Charset, err)
+	}
+	types, err := w.MediaTypes(ctx)
+	if err != nil || len(types) != 1 || types[0].Captures != 1 {
+		t.Errorf("%+v, %v", types, err)
+	}
+}

@@ -74,7 +74,7 @@ func (in *Inspect) MediaTypes(ctx context.Context) ([]MediaType, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.HTTPStatus < 200 || c.HTTPStatus > 299 {
+		if !c.HasContent() {
 			continue
 		}
 		t := count(c.MediaType)

@@ -137,9 +137,13 @@ func (w *world) outcome(segment uint32, raw string, o storage.FetchOutcome, text
 	}
 }
 
-// exchange stores one exchange in a WARC file of its own.
-func (w *world) exchange(raw, body string, at time.Time) warc.Written {
+// exchange stores one exchange in a WARC file of its own, with more fields than its own in the head of the response.
+func (w *world) exchange(raw, body string, at time.Time, fields ...string) warc.Written {
 	w.t.Helper()
+	head := "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
+	for _, f := range fields {
+		head += f + "\r\n"
+	}
 	out, err := warc.NewWriter(warc.WriterOptions{
 		FS: w.env.FS, Dir: w.env.Dir, Prefix: "seine-" + body, Now: w.env.Now,
 		NewID: func() [16]byte { return [16]byte{1} },
@@ -147,7 +151,7 @@ func (w *world) exchange(raw, body string, at time.Time) warc.Written {
 	w.must(err)
 	written, err := out.AppendExchange(&warc.Exchange{
 		URI: raw, Start: at, Body: []byte(body),
-		ResponseHead: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"),
+		ResponseHead: []byte(head + "\r\n"),
 	})
 	w.must(err)
 	w.must(out.Sync())
@@ -160,9 +164,9 @@ func (w *world) exchange(raw, body string, at time.Time) warc.Written {
 }
 
 // capture is exchange with a cdx entry.
-func (w *world) capture(raw, body string, at time.Time) storage.CDX {
+func (w *world) capture(raw, body string, at time.Time, fields ...string) storage.CDX {
 	w.t.Helper()
-	written := w.exchange(raw, body, at)
+	written := w.exchange(raw, body, at, fields...)
 	c := storage.CDX{
 		Segment: 1, Location: written.Response, HTTPStatus: 200, MediaType: "text/plain", Digest: written.PayloadSHA1,
 	}

@@ -28,13 +28,16 @@ type Attempt struct {
 	Instead urlkey.URL
 	// Preferences are what robots.txt said about uses of the page, as "name: value" lines. " | " counts as a line end.
 	Preferences string
+	// Validators is the number of the segment with the content whose validators the request had; 0: it had none.
+	Validators uint32
 
 	// Parses, if not nil, is set when the attempt is in the WARC and its page is about to be parsed.
 	Parses *atomic.Bool
 
-	dropped  int // bytes of the body that the WARC does not have
+	dropped  int  // bytes of the body that the WARC does not have
+	revisit  bool // the response confirms earlier content, and is stored as a revisit record
 	location warc.Location
-	digest   [20]byte // SHA-1 of the payload
+	digest   [20]byte // SHA-1 of the payload; of a revisit that of the content that it confirms, if the store has it
 }
 
 // received returns the bytes that the fetch received.

@@ -48,6 +48,10 @@ func storedResponse(rec *warc.Record) (a *Attempt, ok bool, err error) {
 	}
 	a = &Attempt{Took: storedMillis(rec.Field(fieldTook)), digest: sha1.Sum(body),
 		Preferences: strings.ReplaceAll(rec.Field(fieldPreferences), preferenceBreak, "\n")}
+	a.revisit = rec.Type == warc.TypeRevisit
+	if digest := rec.Field("WARC-Payload-Digest"); a.revisit && digest != "" {
+		a.digest = warc.ParseSHA1(digest)
+	}
 	truncated := rec.Field("WARC-Truncated")
 	if dropped := rec.Field(fieldDropped); dropped != "" {
 		if a.dropped, err = strconv.Atoi(dropped); err != nil || a.dropped < 0 {

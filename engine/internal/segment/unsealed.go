@@ -21,7 +21,7 @@ import (
 type Unsealed struct {
 	Segment uint32
 	Outcome storage.FetchOutcome
-	Digest  [20]byte           // SHA-1 of the payload; zero without a response
+	Capture storage.CDX        // of the response; zero without one
 	Text    *storage.ParseText // nil: the page is not indexed, or was not parsed
 }
 
@@ -40,14 +40,14 @@ func (s *Segments) Unsealed(u urlkey.URL) (list []Unsealed, err error) {
 			continue
 		}
 		for _, at := range n.find(hash) {
-			f, ok, err := s.readUnsealed(u, at)
+			f, ok, err := s.readUnsealed(u, number, at)
 			if errors.Is(err, fs.ErrNotExist) && s.parts.notedOf(number) != n {
 				break // it was sealed, and Purge has put another file in the place of this one
 			}
 			if err != nil {
 				return nil, fmt.Errorf("fetch of %s in segment %d, which is not sealed: %w", u, number, err)
 			}
-			if f.Segment = number; ok {
+			if ok {
 				list = append(list, f)
 			}
 		}
@@ -55,8 +55,8 @@ func (s *Segments) Unsealed(u urlkey.URL) (list []Unsealed, err error) {
 	return list, nil
 }
 
-// readUnsealed reads one fetch back. ok is false if the record is of another URL.
-func (s *Segments) readUnsealed(u urlkey.URL, at warc.Location) (was Unsealed, ok bool, err error) {
+// readUnsealed reads one fetch of a segment back. ok is false if the record is of another URL.
+func (s *Segments) readUnsealed(u urlkey.URL, number uint32, at warc.Location) (was Unsealed, ok bool, err error) {
 	path := s.env.Dir + "/" + at.File
 	size, err := s.env.FS.Size(path)
 	if err != nil {
@@ -83,8 +83,10 @@ func (s *Segments) readUnsealed(u urlkey.URL, at warc.Location) (was Unsealed, o
 	}
 	var scratch Scratch
 	s.readAgain(a, &scratch)
+	if was.Segment = number; a.Response != nil {
+		was.Capture = captureOf(number, a, &scratch.outcome)
+	}
 	// Encoded and decoded it is what the store will have, and shares no memory with the response.
-	was.Digest = a.digest
 	encoded := storage.AppendFetchOutcome(nil, &scratch.outcome)
 	if err := storage.DecodeFetchOutcome(encoded, &was.Outcome); err != nil || !hasText(&scratch.outcome) {
 		return was, true, err

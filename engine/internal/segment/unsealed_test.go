@@ -94,7 +94,7 @@ func TestUnsealed(t *testing.T) {
 				!strings.Contains(d.Text.Text, "words of d") {
 				t.Errorf("%+v with %+v", d, d.Text)
 			}
-			if b := found["example,b,)/ http"]; b.Text != nil || b.Digest != [20]byte{} {
+			if b := found["example,b,)/ http"]; b.Text != nil || b.Capture != (storage.CDX{}) {
 				t.Errorf("%+v", b)
 			}
 			if list := w.unsealed("http://e.example/"); len(list) != 0 {

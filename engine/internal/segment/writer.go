@@ -3,13 +3,10 @@
 package segment
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha1"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -123,11 +120,8 @@ func (w *Writer) append(a *Attempt, s *Scratch) error {
 		s.fields = append(s.fields, warc.Field{Name: fieldPreferences, Value: value})
 	}
 	x := Exchange(a.URL, a.Response, s.fields...)
-	if confirms(a.Response) {
-		written, err := log.WriteRevisit(&warc.Revisit{URI: x.URI, Addr: x.Addr, Start: x.Start, Request: x.Request,
-			ResponseHead: x.ResponseHead, Fields: x.Fields, Profile: warc.NotModified})
-		a.location, a.digest = written.Response, sha1.Sum(nil)
-		return err
+	if a.confirms() {
+		return w.s.appendRevisit(log, a, x)
 	}
 	if w.s.env.NoContent && len(x.Body) > 0 {
 		dropBody(x)
@@ -135,13 +129,6 @@ func (w *Writer) append(a *Attempt, s *Scratch) error {
 	written, err := log.AppendExchange(x)
 	a.location, a.digest = written.Response, written.PayloadSHA1
 	return err
-}
-
-// confirms reports whether a response says that an earlier one still holds. A 304 to a request without validators says
-// nothing of the kind.
-func confirms(r *fetch.Response) bool {
-	return r.Status == http.StatusNotModified && (bytes.Contains(r.RequestHead, []byte("\r\nIf-None-Match:")) ||
-		bytes.Contains(r.RequestHead, []byte("\r\nIf-Modified-Since:")))
 }
 
 // dropBody leaves the body out of an exchange. Its record says how long it was.
@@ -211,9 +198,13 @@ func (w *Writer) add(a *Attempt, s *Scratch) error {
 
 // captureOf is the capture of an attempt that has a response.
 func captureOf(segment uint32, a *Attempt, o *storage.FetchOutcome) storage.CDX {
-	return storage.CDX{
+	c := storage.CDX{
 		Segment: segment, Location: a.location, HTTPStatus: o.HTTPStatus, MediaType: o.MediaType, Digest: a.digest,
 	}
+	if a.revisit {
+		c.MediaType = warc.MediaTypeRevisit
+	}
+	return c
 }
 
 // hasText reports whether the text of a page is kept beside its outcome: it can be found.

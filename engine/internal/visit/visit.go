@@ -127,7 +127,7 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 		_, err := x.store(&segment.Attempt{URL: u, At: x.env.Now(), Failure: denied})
 		return progress{more: true}, err
 	}
-	req, err := x.conditional(u, c.Tag)
+	req, of, err := x.conditional(u, c.Tag)
 	if err != nil {
 		return progress{}, err
 	}
@@ -147,7 +147,7 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 		x.giveBack(left - 1) // the host may have its next visit while this page is parsed
 	}
 	a := &segment.Attempt{URL: u, At: resp.Start, Failure: resp.Failure, Took: resp.End.Sub(resp.Start),
-		Received: resp.Received, Preferences: x.robots.rules.Preferences(u.RequestTarget())}
+		Received: resp.Received, Preferences: x.robots.rules.Preferences(u.RequestTarget()), Validators: of}
 	if resp.Failure == "" {
 		a.Response = resp
 	}
@@ -376,22 +376,24 @@ func (x *visit) waste(r *fetch.Response) {
 	x.source.unseen.addLoose(x.v.Host, r.Received)
 }
 
-// conditional returns the request for a URL, with the validators of an earlier fetch if there are any.
-func (x *visit) conditional(u urlkey.URL, tag uint16) (*fetch.Request, error) {
-	req := x.hosts.request(u, 0)
+// conditional returns the request for a URL, with the validators of an earlier fetch if there are any: then of is the
+// segment with the content that they are of.
+func (x *visit) conditional(u urlkey.URL, tag uint16) (req *fetch.Request, of uint32, err error) {
+	req = x.hosts.request(u, 0)
 	req.Addr, req.Waits = x.pinned(), x.flight.waits
 	if tag != tagKnown {
-		return req, nil
+		return req, 0, nil
 	}
 	var r storage.Record
 	ok, err := x.env.Store.Record(u.Key(), &r)
 	if err != nil {
-		return nil, fmt.Errorf("validators of %s: %w", u, err)
+		return nil, 0, fmt.Errorf("validators of %s: %w", u, err)
 	}
-	if ok && r.Segment != 0 {
-		req.IfNoneMatch, req.IfModifiedSince = r.ETag, r.LastModified
+	if !ok || r.Segment == 0 || r.ETag == "" && r.LastModified == "" {
+		return req, 0, nil
 	}
-	return req, nil
+	req.IfNoneMatch, req.IfModifiedSince = r.ETag, r.LastModified
+	return req, r.Segment, nil
 }
 
 // fetchDeferred requests a deferred robots.txt in its host's turn. It reports whether the visit may go on.
