@@ -11,8 +11,8 @@ import (
 // CDXJ is one line of a CDXJ index, the format that pywb, warcio and OutbackCDX read: the place of one capture of a
 // URL. An index is sorted by the bytes of its lines.
 type CDXJ struct {
-	// Key is the sort key, chosen by the caller: "org,python,docs)/3/library/". Bytes that would end it (space and
-	// control characters) are percent-encoded.
+	// Key is the sort key, which replay tools expect to be that of AppendSURT: "org,python,docs)/3/library". Bytes that
+	// would end it (space and control characters) are percent-encoded.
 	Key string
 	// Time is the time of the capture. It is written in UTC to the second, 14 digits.
 	Time time.Time

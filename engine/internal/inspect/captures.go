@@ -111,22 +111,43 @@ func (r *unsealedRows) next() bool {
 // ExportCDXJ writes one CDXJ line for each capture, sorted, as replay tools read them. What was written before an
 // error stays written.
 func (in *Inspect) ExportCDXJ(ctx context.Context, w io.Writer) error {
+	sorter := storage.NewSorter(storage.SorterOptions{Dir: in.env.Store.SortDir(), FS: in.env.SortFS})
+	defer sorter.Close()
 	var line, url []byte
 	for c, err := range captures(in.rowsWithUnsealed(ctx)) {
 		if err == nil {
 			url, err = urlkey.AppendURL(url[:0], c.Key)
 		}
+		if err == nil { // many URLs may share a key, so the order of the store is another
+			line = warc.AppendCDXJ(line[:0], &warc.CDXJ{
+				Key: string(warc.AppendSURT(nil, string(url))), Time: time.UnixMilli(c.Time).UTC(), URL: string(url),
+				MediaType: c.MediaType, Status: int(c.HTTPStatus), Digest: string(warc.AppendSHA1(nil, c.Digest)),
+				Location: c.Location,
+			})
+			err = sorter.Add(line, nil)
+		}
 		if err != nil {
 			return fmt.Errorf("exporting captures: %w", err)
 		}
-		surt, _, _ := bytes.Cut(c.Key, []byte{' '})
-		line = warc.AppendCDXJ(line[:0], &warc.CDXJ{
-			Key: string(surt), Time: time.UnixMilli(c.Time).UTC(), URL: string(url), MediaType: c.MediaType,
-			Status: int(c.HTTPStatus), Digest: string(warc.AppendSHA1(nil, c.Digest)), Location: c.Location,
-		})
-		if _, err := w.Write(line); err != nil {
+	}
+	run, err := sorter.Sort()
+	if err != nil {
+		return fmt.Errorf("exporting captures: %w", err)
+	}
+	defer run.Close()
+	for n := 0; run.Next(); n++ {
+		if n%contextEvery == 0 {
+			err = ctx.Err()
+		}
+		if err == nil {
+			_, err = w.Write(run.Key())
+		}
+		if err != nil {
 			return fmt.Errorf("exporting captures: %w", err)
 		}
+	}
+	if err := run.Err(); err != nil {
+		return fmt.Errorf("exporting captures: %w", err)
 	}
 	return nil
 }

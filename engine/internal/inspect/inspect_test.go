@@ -329,13 +329,17 @@ func TestCapturesAndVerify(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
 	w.capture("http://b.example/", "later", at)
 	w.capture("http://a.example/?q=1", "first", at)
+	w.capture("https://www.a.example/?q=1", "second", at.Add(time.Minute))
+	w.capture("http://a.example/?q=1", "third", at.Add(time.Hour))
 	var b bytes.Buffer
 	if err := w.ExportCDXJ(ctx, &b); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
-	first := `example,a,)/?q=1 20260102030405 {"url": "http://a.example/?q=1", "mime": "text/plain"`
-	if len(lines) != 3 || !strings.HasPrefix(lines[0], first) {
+	first := `example,a)/?q=1 20260102030405 {"url": "http://a.example/?q=1", "mime": "text/plain"`
+	second := `example,a)/?q=1 20260102030505 {"url": "https://www.a.example/?q=1"`
+	if len(lines) != 5 || !strings.HasPrefix(lines[0], first) || !strings.HasPrefix(lines[1], second) ||
+		!slices.IsSorted(lines[:4]) {
 		t.Errorf("%s", b.String())
 	}
 }
