@@ -515,8 +515,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestPartsHaveNoContent: a part that nobody requested (206) is neither the stored copy of a URL nor counted as content;
-// of several Content-Type fields, that one says the charset of a copy which counts for the parser, too.
+// TestPartsHaveNoContent: a part that nobody requested (206) is neither the stored copy of a URL nor counted as
+// content; of several Content-Type fields, that one says the charset of a copy which counts for the parser, too.
 func TestPartsHaveNoContent(t *testing.T) {
 	const url = "http://a.example/"
 	w := newWorld(t, anywhere())
