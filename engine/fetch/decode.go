@@ -250,6 +250,9 @@ type members struct {
 	left int // members that may follow
 }
 
+// gzipMark is the first byte of a member.
+const gzipMark = 0x1f
+
 var errMembers = fmt.Errorf("more than %d members", maxMembers)
 
 func (m *members) Read(p []byte) (int, error) {
@@ -257,6 +260,11 @@ func (m *members) Read(p []byte) (int, error) {
 	n, err := m.z.Read(p)
 	if err != io.EOF || m.in.Len() == 0 {
 		return n, err
+	}
+	next, _ := m.in.ReadByte() // there is one
+	_ = m.in.UnreadByte()
+	if next != gzipMark { // a line end, perhaps: less than the head of a member is no error either
+		return n, io.EOF
 	}
 	err = m.z.Reset(m.in)
 	switch m.left--; {

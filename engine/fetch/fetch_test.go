@@ -355,6 +355,7 @@ func TestContent(t *testing.T) {
 		{"empty members", bytes.Repeat(squeeze(t, "gzip", nil), 100_000), 0, false},
 		{"an empty member between", slices.Concat(member, squeeze(t, "gzip", nil), member), 2, true},
 		{"garbage behind", slices.Concat(member, member, []byte("no gzip at all")), 2, true},
+		{"a line end behind", slices.Concat(member, member, []byte("\r\n")), 2, true},
 		{"the second cut in its head", slices.Concat(member, member[:9]), 1, false},
 		{"the second cut", slices.Concat(member, member[:len(member)-1]), 2, false},
 	} {

@@ -58,6 +58,7 @@ func TestRobotsContent(t *testing.T) {
 		{"gzip", coded("gzip", whole), true},
 		{"identity, gzip", coded("identity, gzip", whole), true},
 		{"gzip in two members", coded("gzip", squeeze("User-agent: *\n")+squeeze("Disallow: /no")), true},
+		{"gzip and a line end", coded("gzip", whole+"\r\n"), true},
 		{"longer than is used", robotsTxt(long), true},
 		{"longer than is read", short("length", robotsTxt(long[:robotsBodyMax])), true},
 		{"gzip, longer than is used", coded("gzip", squeeze(long+long)), true},
