@@ -3,7 +3,6 @@
 package storage
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -152,68 +150,13 @@ func TestFinderAfterAnError(t *testing.T) {
 	}
 }
 
-// TestSortDirOfReadOnly: stores that are open for reading only sort in directories of their own, which others can't
-// read and Close removes: two processes that share one would write over each other's files.
-func TestSortDirOfReadOnly(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	seen := map[string]bool{}
-	for range 2 {
-		dir := filepath.Join(t.TempDir(), "store")
-		s, err := Open(dir, Options{})
-		if err == nil {
-			err = s.Close()
-		}
-		if err == nil {
-			s, err = Open(dir, Options{ReadOnly: true})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { s.Close() })
-		sorts := s.SortDir()
-		info, err := os.Stat(sorts)
-		if err != nil || info.Mode().Perm() != 0o700 || sorts == os.TempDir() || sorts != s.SortDir() || seen[sorts] {
-			t.Errorf("%s sorts in %s: %v, %v", dir, sorts, info, err)
-		}
-		seen[sorts] = true
-		sorter := NewSorter(SorterOptions{Dir: sorts, MemoryBytes: SorterMinBytes})
-		for i := range uint32(100_000) {
-			if err := sorter.Add(AppendSegmentKey(nil, i), nil); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if files, err := os.ReadDir(sorts); err != nil || len(files) == 0 {
-			t.Errorf("the sorter left %d files there, %v", len(files), err)
-		}
-		if err := errors.Join(sorter.Close(), s.Close()); err != nil {
-			t.Error(err)
-		}
-		if _, err := os.Stat(sorts); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("after Close: %v", err)
-		}
-	}
-}
-
 // TestSecondProcess: while another process has the store open, opening it fails at once and names the
 // directory. After that process is killed, it opens.
 func TestSecondProcess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), holdEnv+"="+dir)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "open\n" {
-		t.Fatalf("the other process: %q %v", line, err)
+	line, cmd := startHolder(t, dir)
+	if line != "open" {
+		t.Fatalf("the other process: %q", line)
 	}
 	for _, o := range []Options{{}, {ReadOnly: true}} {
 		want := fmt.Sprintf("store is in use: %s is open in process %d: wait until it ends, stop it, or use a copy "+

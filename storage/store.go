@@ -3,7 +3,6 @@
 package storage
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -27,9 +26,6 @@ const (
 	sortDir   = "tmp-sort"
 )
 
-// tempPrefix begins the names of directories among the system's temporary files.
-const tempPrefix = "seine-sort-"
-
 // Store is an open store, made by Open; the zero value is not usable. It is safe for concurrent use, and
 // reads never wait for writes. Use after Close fails with ErrClosed.
 type Store struct {
@@ -52,8 +48,7 @@ type Store struct {
 	gathered atomic.Uint64 // ingestions that made no table
 	closed   atomic.Bool
 
-	sorting sync.Mutex // guards sortDir
-	sortDir string     // among the system's temporary files; "": none yet
+	sorts ownSortDir // of a store on disk that is only read
 
 	// segments makes "compare a segment's state, then write the next one" atomic. It is held while an
 	// ingestion commits; inside Pebble two ingestions would wait for each other anyway.
@@ -271,7 +266,7 @@ func (s *Store) release() error {
 		errs = append(errs, s.fsCloser.Close())
 		s.fsCloser = nil
 	}
-	errs = append(errs, s.removeSortDir())
+	errs = append(errs, s.sorts.remove())
 	return errors.Join(errs...)
 }
 
@@ -309,37 +304,6 @@ func (s *Store) Close() error {
 
 // Dir returns the directory of the store, as given to Open.
 func (s *Store) Dir() string { return s.dir }
-
-// SortDir returns a directory for the files of Sorters. It is inside the store's directory, and Open empties it. A
-// store on disk that is open for reading only has one of its own among the system's temporary files, which nobody else
-// can read; Close removes it.
-func (s *Store) SortDir() string {
-	if !s.readOnly || s.base != nil {
-		return s.fs.PathJoin(s.dir, sortDir)
-	}
-	s.sorting.Lock()
-	defer s.sorting.Unlock()
-	if s.sortDir == "" {
-		dir, err := os.MkdirTemp("", tempPrefix)
-		if err != nil { // the Sorter that can't make this one either says why
-			dir = filepath.Join(os.TempDir(), tempPrefix+rand.Text())
-		}
-		s.sortDir = dir
-	}
-	return s.sortDir
-}
-
-// removeSortDir removes what SortDir made outside of the store's directory.
-func (s *Store) removeSortDir() error {
-	s.sorting.Lock()
-	defer s.sorting.Unlock()
-	if s.sortDir == "" {
-		return nil
-	}
-	err := os.RemoveAll(s.sortDir)
-	s.sortDir = ""
-	return err
-}
 
 // Err returns the error because of which the store refuses writes (ErrFatal or ErrCorrupt), or nil.
 func (s *Store) Err() error { return s.health.writable() }
