@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -202,6 +203,11 @@ func TestBusy(t *testing.T) {
 		}
 		if _, err := e.Generate(context.Background(), engine.GenerateOptions{}); !errors.Is(err, engine.ErrBusy) {
 			t.Errorf("generate beside it: %v", err)
+		}
+		pipe := strings.NewReader(s.URL + "/0\n")
+		_, err := e.FreeGenerate(context.Background(), engine.FreeGenerateOptions{Readers: []io.Reader{pipe}})
+		if !errors.Is(err, engine.ErrBusy) || pipe.Len() != int(pipe.Size()) {
+			t.Errorf("freegen beside it: %v, with %d of %d bytes unread", err, pipe.Len(), pipe.Size())
 		}
 	}
 	e = open(t, o)

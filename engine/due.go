@@ -129,7 +129,7 @@ func (w *work) generate(ctx context.Context, o GenerateOptions) (GenerateReport,
 	start := w.now()
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()
-	if w.crawling {
+	if w.crawling.Load() {
 		return GenerateReport{}, wrapf(ErrBusy, "generating")
 	}
 	g, err := w.phases.Generate(ctx, phases.GenerateOptions(o))

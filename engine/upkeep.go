@@ -118,6 +118,9 @@ func (u *Upkeep) FreeGenerate(ctx context.Context, o FreeGenerateOptions) (FreeG
 	}
 	defer leave()
 	w, start := u.w, u.w.now()
+	if w.crawling.Load() { // nothing of a pipe is read in vain
+		return FreeGenerateReport{}, wrapf(ErrBusy, "freegen")
+	}
 	in := InjectOptions{Files: o.Files, Stdin: o.Stdin, Readers: o.Readers}
 	sources, closeAll, err := in.gather(ctx, w.store)
 	if err != nil {
@@ -126,7 +129,7 @@ func (u *Upkeep) FreeGenerate(ctx context.Context, o FreeGenerateOptions) (FreeG
 	defer closeAll()
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()
-	if w.crawling {
+	if w.crawling.Load() { // a crawl has begun meanwhile
 		return FreeGenerateReport{}, wrapf(ErrBusy, "freegen")
 	}
 	f, err := w.phases.FreeGenerate(ctx, phases.FreeList{Lines: o.URLs, Sources: sources})

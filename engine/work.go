@@ -57,7 +57,8 @@ type work struct {
 	crawldbMu crawldbLock
 	indexMu   sync.Locker
 	sendMu    sync.Mutex // one goroutine at a time calls the index writers; no other lock is taken after it
-	crawling  bool       // a crawl hands out what is due, so Generate must not; crawldbMu guards it
+	// crawling says that a crawl hands out what is due, so Generate must not. It changes under crawldbMu.
+	crawling atomic.Bool
 }
 
 // crawldbLock has two locks. Lock and Unlock are for both: one phase at a time changes crawldb, and has the memory of
@@ -82,7 +83,7 @@ func (l *crawldbLock) Unlock() {
 func (w *work) setCrawling(on bool) {
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()
-	w.crawling = on
+	w.crawling.Store(on)
 }
 
 // setIdle gives searches the memory of a crawl, or takes it back.
