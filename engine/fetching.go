@@ -112,9 +112,14 @@ func (w *work) countSealed(ctx context.Context, source *visit.Source, number uin
 	return sc.Err()
 }
 
-// refillFailed reports a host whose URLs could not be chosen. The host rests until something wakes it.
+// refillFailed reports a host whose URLs could not be chosen; "": the hosts themselves. The host rests until something
+// wakes it.
 func (w *work) refillFailed(host urlkey.HostKey, err error) {
-	if !errors.Is(err, context.Canceled) {
+	switch {
+	case errors.Is(err, context.Canceled):
+	case host == "":
+		w.warn(wrapf(err, "choosing hosts"))
+	default:
 		w.warn(wrapf(err, "choosing URLs of %s", host))
 	}
 }
