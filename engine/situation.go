@@ -144,6 +144,8 @@ func (s *situation) tooDeep() Cause {
 // nothingFetched says why no page was fetched; the zero Cause: that is not known.
 func (s *situation) nothingFetched() Cause {
 	attempts := s.Failed + s.Redirected + s.RobotsDenied
+	// Of a crawl that a limit ended, a host's pause between two requests explains nothing.
+	held := s.heldBy(func(because string) bool { return because != heldByDelay || s.stopped == StopDone })
 	switch {
 	case len(s.troubles) > 0:
 		return s.trouble()
@@ -157,8 +159,8 @@ func (s *situation) nothingFetched() Cause {
 		return s.allFailed()
 	case s.Redirected > 0 && s.refused[admission.ReasonScope] > 0:
 		return Cause{CauseScope, "all that was fetched redirects out of the scope", "--scope domain or any follows it"}
-	case s.HostsAsleep > 0 || len(s.Held) > 0:
-		return s.stillWaiting()
+	case s.HostsAsleep > 0 || held != nil:
+		return s.stillWaiting(held)
 	case s.Redirected > 0:
 		return Cause{CauseHTTP, "every answer was a redirect", `"seine readdb --dump" shows where they lead`}
 	case s.stopped != StopDone:
@@ -197,12 +199,12 @@ func (s *situation) allDenied() Cause {
 	return c
 }
 
-// stillWaiting says that the hosts that have something due were left alone, because of what an earlier crawl met.
-func (s *situation) stillWaiting() Cause {
+// stillWaiting says that the hosts that have something due were left alone, because of what an earlier crawl met; h, if
+// not nil, is one of them.
+func (s *situation) stillWaiting(h *HeldHost) Cause {
 	c := Cause{CauseNoAnswer, fmt.Sprintf("%s failed before and %s for now", count(max(s.HostsAsleep, 1), "host"),
 		isOrAre(s.HostsAsleep, "is left alone", "are left alone")), laterHelp}
-	if len(s.Held) > 0 {
-		h := s.Held[0]
+	if h != nil {
 		at := h.Next.Local().Format(time.DateTime)
 		c.Text = fmt.Sprintf("%s is not requested before %s (%s)", h.Host, at, h.Because)
 	}
