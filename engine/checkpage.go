@@ -6,13 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/internal/segment"
+	"github.com/seine-crawler/seine/engine/internal/visit"
 	"github.com/seine-crawler/seine/engine/parse"
+	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -24,12 +25,7 @@ func CheckPage(ctx context.Context, o Options, raw string) (c PageCheck, err err
 	if err != nil {
 		return PageCheck{}, err
 	}
-	if o.Dir, err = os.MkdirTemp("", "seine-check-"); err != nil {
-		return PageCheck{}, err
-	}
-	defer os.RemoveAll(o.Dir)
-	o.MustExist, o.NoIndex = false, true
-	e, err := Open(o)
+	e, err := openNowhere(o)
 	if err != nil {
 		return PageCheck{}, err
 	}
@@ -42,7 +38,7 @@ func CheckPage(ctx context.Context, o Options, raw string) (c PageCheck, err err
 	if err := n.requireContact(ctx, &w.o, u.HostKey()); err != nil {
 		return PageCheck{}, err
 	}
-	wait, err := n.hosts.MayFetch(ctx, u)
+	leave, err := n.hosts.MayFetch(ctx, u)
 	if t := n.hosts.TroubleOf(u.HostKey()); err != nil && t.Hosts > 0 {
 		err = phases.WithText(err, "%s cannot be fetched: %s", u, troubleCause(t))
 	}
@@ -50,16 +46,24 @@ func CheckPage(ctx context.Context, o Options, raw string) (c PageCheck, err err
 		return PageCheck{}, err
 	}
 	select { // robots.txt was requested from the host just now
-	case <-time.After(wait):
+	case <-time.After(leave.Wait):
 	case <-ctx.Done():
 		return PageCheck{}, ctx.Err()
 	}
-	return w.checkFetch(ctx, u, wait)
+	return w.checkFetch(ctx, u, leave)
 }
 
-// checkFetch fetches a page and parses it. wait is that between two requests to its host.
-func (w *work) checkFetch(ctx context.Context, u urlkey.URL, wait time.Duration) (PageCheck, error) {
-	r := w.net.hosts.FetchAlone(ctx, u, wait)
+// openNowhere opens a new data directory that is in memory only, and writes to nothing else either.
+func openNowhere(o Options) (*Engine, error) {
+	o.Dir, o.FS = "nowhere", storage.NewMemFS()
+	o.MustExist, o.ReadOnly, o.NoIndex = false, false, true
+	o.CrawlLog, o.IndexWriters = CrawlLogOptions{}, nil
+	return Open(o)
+}
+
+// checkFetch fetches a page as robots.txt gives leave to, and parses it.
+func (w *work) checkFetch(ctx context.Context, u urlkey.URL, leave visit.Leave) (PageCheck, error) {
+	r := w.net.hosts.FetchAlone(ctx, u, leave.Wait)
 	defer r.Release()
 	if r.Failure != "" {
 		return PageCheck{}, fmt.Errorf("fetching %s: %s: %w", u, r.Failure, r.Err)
@@ -71,7 +75,7 @@ func (w *work) checkFetch(ctx context.Context, u urlkey.URL, wait time.Duration)
 	more := segment.MoreOf(r, body, truncated, err)
 	in := checkInput(u, r, body, truncated && more == nil, w.o.agentOf(u.HostKey()))
 	in.More = more
-	c := checkPage(&w.o, in)
+	c := checkPage(&w.o, in, leave.Preferences, r)
 	c.HTTPStatus = r.Status
 	if to := r.Location(); to != "" {
 		c.Refresh = to

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"encoding/hex"
 	"fmt"
 	"io"
 	"mime"
@@ -10,7 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/engine/parse"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -39,11 +42,12 @@ type PageCheck struct {
 	Site         string      `json:"site,omitempty"`
 	Type         string      `json:"og_type,omitempty"`
 	Image        string      `json:"image,omitempty"`
-	Published    time.Time   `json:"published,omitzero"` // in UTC, to the second
-	Modified     time.Time   `json:"modified,omitzero"`  // likewise
-	Robots       []string    `json:"robots,omitempty"`   // robots directives of meta tags and X-Robots-Tag
-	Signature    string      `json:"signature"`          // hex
-	SimHash      string      `json:"simhash"`            // hex
+	Published    time.Time   `json:"published,omitzero"`    // in UTC, to the second
+	Modified     time.Time   `json:"modified,omitzero"`     // likewise
+	Robots       []string    `json:"robots,omitempty"`      // robots directives of meta tags and X-Robots-Tag
+	Preferences  []string    `json:"preferences,omitempty"` // about uses of the page
+	Signature    string      `json:"signature"`             // hex, as a crawl stores it; "": none
+	SimHash      string      `json:"simhash"`               // likewise
 	Truncated    bool        `json:"truncated,omitempty"`
 	Dropped      int         `json:"links_dropped,omitempty"` // references that are not in Outlinks
 	Outlinks     []LinkCheck `json:"outlinks"`                // in page order
@@ -87,11 +91,11 @@ func CheckFile(o Options, body io.Reader, name, base, contentType string) (PageC
 		contentType, _, _ = mime.ParseMediaType(mime.TypeByExtension(filepath.Ext(name)))
 	}
 	in := &parse.Input{URL: u, ContentType: contentType, Body: bytes, Agent: o.agentOf(u.HostKey())}
-	return checkPage(&o, in), nil
+	return checkPage(&o, in, "", nil), nil
 }
 
-// checkPage parses, and filters the links. o has its defaults.
-func checkPage(o *Options, in *parse.Input) PageCheck {
+// checkPage parses, and filters the links. o has its defaults; robots and r are as in segment.PreferencesOf.
+func checkPage(o *Options, in *parse.Input, robots string, r *fetch.Response) PageCheck {
 	var p parse.Page
 	err := o.newParsers().Parse(in, &p)
 	c := PageCheck{
@@ -113,8 +117,6 @@ func checkPage(o *Options, in *parse.Input) PageCheck {
 		Published:   p.Facts.Published.Truncate(time.Second),
 		Modified:    p.Facts.Modified.Truncate(time.Second),
 		Robots:      robotsWords(&p.Robots),
-		Signature:   fmt.Sprintf("%x", p.Signature),
-		SimHash:     fmt.Sprintf("%016x", p.SimHash),
 		Truncated:   p.Truncated,
 		Dropped:     p.LinksDropped,
 		Outlinks:    checkLinks(o, p.Outlinks),
@@ -123,6 +125,18 @@ func checkPage(o *Options, in *parse.Input) PageCheck {
 	}
 	if err != nil {
 		c.Error = err.Error()
+	}
+	preferences := segment.PreferencesOf(robots, r, &p)
+	if preferences != "" {
+		c.Preferences = strings.Split(preferences, "\n")
+	}
+	hidden := err == nil && (p.Robots.NoIndex || segment.DeniesSearch(preferences))
+	sig, fingerprint := segment.Hashes(in, &p, hidden)
+	if !sig.IsZero() {
+		c.Signature = hex.EncodeToString(sig[:])
+	}
+	if fingerprint != 0 {
+		c.SimHash = fmt.Sprintf("%016x", uint64(fingerprint))
 	}
 	c.Headings = p.AppendHeadings(nil)
 	if p.Base != in.URL {
@@ -225,6 +239,7 @@ func (c PageCheck) String() string {
 	line("og:type", c.Type)
 	line("image", c.Image)
 	line("robots", strings.Join(c.Robots, ", "))
+	line("preferences", strings.Join(c.Preferences, "; "))
 	line("signature", c.Signature)
 	line("simhash", c.SimHash)
 	line("error", c.Error)

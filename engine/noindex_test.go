@@ -94,3 +94,62 @@ func TestNoIndexHidesNoCopy(t *testing.T) {
 		mustClose(t, e)
 	}
 }
+
+// TestCheckPageAsStored: what a check of a page says of its signature, its fingerprint and the terms of its use is what
+// a crawl stores of it, also where it must not be indexed or is cut off.
+func TestCheckPageAsStored(t *testing.T) {
+	prose := strings.Repeat("The keeper wrote which ships had passed. ", 20)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		switch r.URL.Path {
+		case "/tag":
+			w.Header().Set("X-Robots-Tag", "noindex")
+		case "/signal":
+			w.Header().Set("Content-Signal", "search=no")
+		case "/cut":
+			w.Header().Set("Content-Length", "9000")
+		}
+		switch r.URL.Path {
+		case "/robots.txt":
+			fmt.Fprint(w, "User-agent: *\nContent-Signal: /file/ search=no\nAllow: /\n")
+		case "/meta":
+			fmt.Fprint(w, "<meta name=robots content=noindex>"+prose)
+		default:
+			fmt.Fprint(w, "<title>Log</title><article><p>"+prose)
+		}
+	}))
+	defer s.Close()
+	o := siteOptions(t)
+	e := open(t, o)
+	defer mustClose(t, e)
+	var urls []string
+	for _, path := range []string{"/plain", "/meta", "/tag", "/signal", "/cut", "/file/page"} {
+		urls = append(urls, s.URL+path)
+	}
+	if _, err := e.Crawl(context.Background(), crawlFrom(urls...)); err != nil {
+		t.Fatal(err)
+	}
+	equal := 0
+	for _, u := range urls {
+		check, err := engine.CheckPage(context.Background(), o, u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := e.Inspect().Record(u)
+		if err != nil || check.Signature != r.Signature || check.SimHash != r.SimHash {
+			t.Errorf("%s: check %s %s, stored %s %s, %v", u, check.Signature, check.SimHash, r.Signature, r.SimHash,
+				err)
+		}
+		for p, err := range e.Inspect().ParseRecords(context.Background(), 0, u) {
+			if err != nil || !slices.Equal(p.Preferences, check.Preferences) {
+				t.Errorf("%s: check %q, stored %q, %v", u, check.Preferences, p.Preferences, err)
+			}
+		}
+		if plain, err := e.Inspect().Record(urls[0]); err != nil || r.Signature == plain.Signature {
+			equal++
+		}
+	}
+	if equal != 1 {
+		t.Errorf("%d of the pages count as equal to the plain one", equal)
+	}
+}

@@ -60,7 +60,8 @@ func syncDir(fs vfs.FS, dir string) error {
 // DiskUsage is what FS.GetDiskUsage returns: an alias, as FS is.
 type DiskUsage = vfs.DiskUsage
 
-// NewMemFS returns an empty filesystem in memory, for tests. It is safe for concurrent use.
+// NewMemFS returns an empty filesystem in memory, for tests and for what shall leave nothing. It is safe for concurrent
+// use.
 func NewMemFS() FS { return vfs.NewMem() }
 
 // CrashableFS is a filesystem in memory that can be copied in the state that a power loss would leave.

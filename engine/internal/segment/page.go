@@ -54,10 +54,9 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 	if (in.Truncated || p.Truncated) && parse.IsSitemap(body) {
 		g.warnCut(a.URL)
 	}
-	if !in.Truncated && more == nil { // a part is not compared with whole pages
-		o.Signature, o.SimHash = storage.Signature(p.Signature), storage.SimHash(p.SimHash)
-	}
 	readPreferences(a, s)
+	hidden := err == nil && (p.Robots.NoIndex || o.Flags&storage.FlagNoIndex != 0)
+	o.Signature, o.SimHash = Hashes(&in, p, hidden)
 	if in.Truncated || err != nil && !errors.Is(err, parse.ErrUnsupported) {
 		o.Flags |= storage.FlagTruncated
 	}
@@ -68,7 +67,7 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 		}
 		return
 	}
-	obeyRobots(o, p)
+	o.Flags |= robotsFlags(p)
 	g.readRefresh(a, s)
 	if !p.Canonical.IsZero() {
 		o.Canonical = p.Canonical.Key()
@@ -101,19 +100,23 @@ func readText(s *Scratch) {
 	s.text.Flags = o.Flags
 }
 
-// obeyRobots notes the robots directives of a page. If it must not be indexed, its signature becomes the complement,
-// which is equal to those of such pages only: none of them takes the place of a page that may be found.
-func obeyRobots(o *storage.FetchOutcome, p *parse.Page) {
-	o.Flags |= robotsFlags(p)
-	if o.Flags&storage.FlagNoIndex == 0 {
-		return
+// Hashes returns what is stored of the signature and the fingerprint of a page. A part has none: it is not compared
+// with whole pages. If a page is hidden, because it must not be indexed, its signature is the complement, which is
+// equal to those of such pages only: none of them takes the place of a page that may be found.
+func Hashes(in *parse.Input, p *parse.Page, hidden bool) (sig storage.Signature, fingerprint storage.SimHash) {
+	if in.Truncated || in.More != nil {
+		return sig, 0
 	}
-	if o.SimHash = 0; o.Signature.IsZero() {
-		return
+	sig, fingerprint = storage.Signature(p.Signature), storage.SimHash(p.SimHash)
+	if !hidden {
+		return sig, fingerprint
 	}
-	for i := range o.Signature {
-		o.Signature[i] = ^o.Signature[i]
+	if !sig.IsZero() {
+		for i := range sig {
+			sig[i] = ^sig[i]
+		}
 	}
+	return sig, 0
 }
 
 // MoreOf returns what Content cut off a sitemap, which may be longer than other content; nil: nothing.

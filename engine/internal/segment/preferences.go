@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/parse"
 	"github.com/seine-crawler/seine/storage"
 )
 
@@ -46,8 +48,17 @@ func cleanPreferences(text string) string {
 	return strings.Join(clean, "\n")
 }
 
-// readPreferences collects the preferences for a page and obeys them. Lines that do not fit are left out.
+// readPreferences collects the preferences for a page and obeys them.
 func readPreferences(a *Attempt, s *Scratch) {
+	s.outcome.Preferences = PreferencesOf(a.Preferences, a.Response, &s.page)
+	if DeniesSearch(s.outcome.Preferences) {
+		s.outcome.Flags |= storage.FlagNoIndex
+	}
+}
+
+// PreferencesOf are the lines of preferences for a page: those that robots.txt has, those of a response (nil: there is
+// none), and those of the page itself. Lines that do not fit are left out.
+func PreferencesOf(robots string, r *fetch.Response, p *parse.Page) string {
 	all := ""
 	add := func(line string) {
 		if len(all)+1+len(line) > storage.PreferencesMaxBytes || strings.Contains("\n"+all+"\n", "\n"+line+"\n") {
@@ -58,37 +69,37 @@ func readPreferences(a *Attempt, s *Scratch) {
 		}
 		all += line
 	}
-	if at := s.page.Robots.UnavailableAfter; !at.IsZero() {
+	if at := p.Robots.UnavailableAfter; !at.IsZero() {
 		add(storage.PreferenceUnavailable + at.UTC().Format(time.RFC3339))
 	}
-	if clean := cleanPreferences(a.Preferences); clean != "" {
+	if clean := cleanPreferences(robots); clean != "" {
 		for line := range strings.SplitSeq(clean, "\n") {
 			add(line)
 		}
 	}
 	for _, name := range preferenceHeaders {
-		if v := a.Response.Header(name); len(v) > 0 {
+		if r == nil {
+			break
+		}
+		if v := r.Header(name); len(v) > 0 {
 			add(name + ": " + strings.TrimSpace(string(v)))
 		}
 	}
-	for _, p := range s.page.Preferences {
-		add(p.Name + ": " + strings.TrimSpace(p.Value))
+	for _, own := range p.Preferences {
+		add(own.Name + ": " + strings.TrimSpace(own.Value))
 	}
-	if s.page.Robots.NoAI {
+	if p.Robots.NoAI {
 		add("robots: noai")
 	}
-	if s.page.Robots.NoImageAI {
+	if p.Robots.NoImageAI {
 		add("robots: noimageai")
 	}
-	s.outcome.Preferences = all
-	if deniesSearch(all) {
-		s.outcome.Flags |= storage.FlagNoIndex
-	}
+	return all
 }
 
-// deniesSearch reports whether a preference says that a page must not be found by searching: "search=n" of
+// DeniesSearch reports whether a preference says that a page must not be found by searching: "search=n" of
 // Content-Usage, "search=no" of Content-Signal.
-func deniesSearch(preferences string) bool {
+func DeniesSearch(preferences string) bool {
 	for line := range strings.Lines(preferences) {
 		name, list, _ := strings.Cut(strings.ToLower(line), ":")
 		if name != "content-usage" && name != "content-signal" {

@@ -315,10 +315,16 @@ func isText(b []byte) bool {
 // ErrRobots is wrapped by the error of MayFetch: robots.txt does not allow the URL, or is unreachable.
 var ErrRobots = errors.New("robots.txt does not allow it")
 
-// MayFetch decides by robots.txt about one URL, outside any run, and returns how long the caller must wait before it
-// requests the URL. It follows redirects itself, each after the delay of its host. The error wraps ErrRobots, or is of
-// ctx or of the store. Where robots.txt is unreachable, TroubleOf says why.
-func (h *Hosts) MayFetch(ctx context.Context, u urlkey.URL) (wait time.Duration, err error) {
+// Leave is what MayFetch says of a URL that may be fetched.
+type Leave struct {
+	Wait        time.Duration // before it is requested
+	Preferences string        // lines of robots.txt about uses of it
+}
+
+// MayFetch decides by robots.txt about one URL, outside any run. It follows redirects itself, each after the delay of
+// its host. The error wraps ErrRobots, or is of ctx or of the store. Where robots.txt is unreachable, TroubleOf says
+// why.
+func (h *Hosts) MayFetch(ctx context.Context, u urlkey.URL) (leave Leave, err error) {
 	keep := func(urlkey.URL, *fetch.Response) error { return nil }
 	follow := func(to urlkey.URL) *deferredRobots { return h.followAlone(ctx, to, keep) }
 	ways := robotsWays{keep: keep, follow: follow}
@@ -331,33 +337,36 @@ func (h *Hosts) MayFetch(ctx context.Context, u urlkey.URL) (wait time.Duration,
 	}
 	switch {
 	case err != nil:
-		return 0, err
+		return leave, err
 	case state.broken:
-		return 0, fmt.Errorf("robots.txt of %s was cut off for lack of memory: try again", u)
+		return leave, fmt.Errorf("robots.txt of %s was cut off for lack of memory: try again", u)
 	case state.noFiles != nil:
-		return 0, fmt.Errorf("robots.txt of %s: %w", u, state.noFiles)
+		return leave, fmt.Errorf("robots.txt of %s: %w", u, state.noFiles)
 	case ctx.Err() != nil:
-		return 0, ctx.Err()
+		return leave, ctx.Err()
 	case state.unreach > 0:
 		h.troubles.note(u.HostKey(), state.reason)
-		return 0, fmt.Errorf("%s: %w: robots.txt is unreachable, so nothing of the host may be fetched", u, ErrRobots)
+		return leave, fmt.Errorf("%s: %w: robots.txt is unreachable, so nothing of the host may be fetched", u,
+			ErrRobots)
 	}
 	switch Denied(state.rules, u, h.env.MaxCrawlDelay) {
 	case segment.FailureRobots:
-		return 0, fmt.Errorf("%s: %w", u, ErrRobots)
+		return leave, fmt.Errorf("%s: %w", u, ErrRobots)
 	case segment.FailureCrawlDelay:
 		d, _ := state.rules.CrawlDelay()
-		return 0, fmt.Errorf("%s: %w: the host demands a Crawl-delay of %s, and the longest accepted is %s",
+		return leave, fmt.Errorf("%s: %w: the host demands a Crawl-delay of %s, and the longest accepted is %s",
 			u, ErrRobots, d, h.env.MaxCrawlDelay)
 	}
 	if d, ok := state.rules.CrawlDelay(); ok {
-		wait = min(d, aloneDelayMax)
+		leave.Wait = min(d, aloneDelayMax)
 	}
-	return max(wait, h.delayOf(u.HostKey()), 0), nil
+	leave.Wait = max(leave.Wait, h.delayOf(u.HostKey()), 0)
+	leave.Preferences = state.rules.Preferences(u.RequestTarget())
+	return leave, nil
 }
 
 // FetchAlone makes the one exchange that MayFetch permitted. If its kept connection was closed, it makes another after
-// wait, as MayFetch returned it. The caller must release the response.
+// the wait that MayFetch returned. The caller must release the response.
 func (h *Hosts) FetchAlone(ctx context.Context, u urlkey.URL, wait time.Duration) *fetch.Response {
 	r := h.env.Client.Fetch(ctx, h.Request(u))
 	if r.Failure == fetch.FailStale && rest(ctx, wait) {

@@ -440,9 +440,9 @@ func TestMayFetch(t *testing.T) {
 		{"http://closed.example/", 0, "unreachable"},
 		{"http://denied.example/", 0, "unreachable"},
 	} {
-		wait, err := NewHosts(w.env).MayFetch(context.Background(), w.url(v.url))
-		if wait != v.wait || (err == nil) != (v.says == "") {
-			t.Errorf("%s: wait %s, %v", v.url, wait, err)
+		leave, err := NewHosts(w.env).MayFetch(context.Background(), w.url(v.url))
+		if leave.Wait != v.wait || (err == nil) != (v.says == "") {
+			t.Errorf("%s: wait %s, %v", v.url, leave.Wait, err)
 		}
 		if err != nil && (!errors.Is(err, ErrRobots) || !strings.Contains(err.Error(), v.says)) {
 			t.Errorf("%s: %v, want %q", v.url, err, v.says)
