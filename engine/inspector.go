@@ -280,7 +280,7 @@ func (i *Inspector) Segment(number uint32) (SegmentView, error) {
 }
 
 // ParseRecords streams the parse records of a segment in key order, or the one of a URL in it; url "" means all.
-// Segment 0 means the newest sealed segment or, with a URL, the segment that has the URL's newest parse record. Of one
+// Segment 0 means the newest that has some or, with a URL, the segment that has the URL's newest parse record. Of one
 // URL there is also what a segment will have of it that is fetched now. If there is no parse record, the error wraps
 // ErrNotFound and says why.
 func (i *Inspector) ParseRecords(ctx context.Context, segment uint32, url string) iter.Seq2[ParseView, error] {

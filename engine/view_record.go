@@ -16,8 +16,9 @@ import (
 
 // RecordFilter chooses records of crawldb. The zero value chooses all.
 type RecordFilter struct {
-	// Prefix is the beginning of the records' keys ("org,python,docs,)/3"), or the name of a host with its port if that
-	// is not the scheme's own ("docs.python.org"); "" means all.
+	// Prefix is the beginning of the records' URLs ("https://docs.python.org/3", also with "*" behind it) or keys
+	// ("org,python,docs,)/3"), or the name of a host with its port if that is not the scheme's own ("docs.python.org");
+	// "" means all.
 	Prefix string
 	// Statuses are those of the records; none means any.
 	Statuses []storage.Status

@@ -140,7 +140,7 @@ func readsegCommand(c *console) *cobra.Command {
 	f.settings(cmd, inViews)
 	f.report(cmd)
 	addCount(cmd.Flags(), &segment, "segment", 0, 0,
-		"number of the segment (0: all for the list, the newest for --dump)")
+		"number of the segment (0: all for the list, the newest that has some for --dump)")
 	cmd.Flags().BoolVar(&dump, "dump", false, "print every parse record of the segment")
 	cmd.Flags().StringVar(&url, "url", "",
 		"print the parse record of one `URL`, of the newest segment that has it unless --segment says which")

@@ -115,7 +115,7 @@ var readRoutes = []route{
 	{
 		method: http.MethodGet, path: "/records", name: "records", about: "Records of crawldb, in the order of keys",
 		params: append([]param{
-			{name: "prefix", kind: aText, about: "beginning of the keys, or a host"},
+			{name: "prefix", kind: aText, about: "beginning of the URLs or of the keys, or a host"},
 			{name: "status", kind: aList, words: statusNames(), about: "only records of these statuses"},
 			{name: "regex", kind: aText, most: 1_000, about: "only records whose URL matches this regular expression"},
 			{name: "sample", kind: aCount, most: pageMax, about: "only this number of records, an even sample; 0: all"},
@@ -168,7 +168,7 @@ var readRoutes = []route{
 		method: http.MethodGet, path: "/parses", name: "parses",
 		about: "Parse records of a segment, or the one of a URL",
 		params: append([]param{
-			{name: "segment", kind: aCount, most: 1<<32 - 1, about: "its number; 0: the newest"},
+			{name: "segment", kind: aCount, most: 1<<32 - 1, about: "its number; 0: the newest that has some"},
 			{name: "url", kind: aText, about: "only the parse record of this URL"},
 		}, listParams...),
 		result: engine.ParseView{}, list: true, lasts: true, status: []int{http.StatusNotFound},

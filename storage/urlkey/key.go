@@ -39,6 +39,18 @@ func (u URL) AppendKey(dst []byte) []byte {
 	return append(dst, u.Scheme()...)
 }
 
+// KeyPrefix returns what the keys of the URLs begin with, and end with, that begin with a text such as
+// "https://docs.python.org/3/".
+func KeyPrefix(text string) (begin, end string, err error) {
+	u, err := Parse(text)
+	if err != nil {
+		return "", "", err
+	}
+	key := string(u.Key())
+	at := strings.LastIndexByte(key, ' ')
+	return key[:at], key[at:], nil
+}
+
 // KeyMemo builds keys of many URLs and caches their host parts: most links of a page lead to its own host, and
 // the others to few hosts. The zero value is ready. It belongs to one goroutine at a time.
 type KeyMemo struct {

@@ -38,6 +38,11 @@ func TestRecords(t *testing.T) {
 		{Filter{Prefix: "b.example:8080"}, "http://b.example:8080/"},
 		{Filter{Prefix: "example,b"}, "http://b.example/ http://b.example/x http://b.example:8080/"},
 		{Filter{Prefix: "example,\xff"}, ""},
+		{Filter{Prefix: "http://b.example"}, "http://b.example/ http://b.example/x"},
+		{Filter{Prefix: "http://B.example:80/x*"}, "http://b.example/x"},
+		{Filter{Prefix: "http://b.example:8080/", Sample: 9}, "http://b.example:8080/"},
+		{Filter{Prefix: "https://b.example/", Sample: 9}, ""},
+		{Filter{Prefix: "https://b.example/"}, ""},
 		{Filter{Statuses: []storage.Status{storage.StatusGone, storage.StatusOrphan}}, "http://b.example/x"},
 	} {
 		var got []string
@@ -51,8 +56,10 @@ func TestRecords(t *testing.T) {
 			t.Errorf("%+v: %v, want %s", c.f, got, c.want)
 		}
 	}
-	if _, err := collect(w.Records(ctx, Filter{Prefix: "no host"})); err == nil {
-		t.Error("a prefix that is no host name has no error")
+	for _, wrong := range []string{"no host", "b.example/x", "ftp://b.example/"} {
+		if _, err := collect(w.Records(ctx, Filter{Prefix: wrong})); err == nil {
+			t.Errorf("a prefix such as %q has no error", wrong)
+		}
 	}
 	r, err := w.Record(parsed(t, "http://b.example/x"))
 	if err != nil || r.Status != storage.StatusGone || len(r.Meta) != 1 {
@@ -272,6 +279,9 @@ func TestSegments(t *testing.T) {
 	w.segment(1, storage.SegmentIndexed)
 	w.segment(2, storage.SegmentSealed)
 	w.segment(3, storage.SegmentOpen)
+	if _, err := collect(w.ParseRecords(ctx, 0, urlkey.URL{})); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
 	list, err := collect(w.Segments(ctx))
 	if err != nil || len(list) != 3 || list[1].State != storage.SegmentSealed {
 		t.Errorf("%+v, %v", list, err)
@@ -286,6 +296,7 @@ func TestSegments(t *testing.T) {
 	w.outcome(2, "http://a.example/", storage.FetchOutcome{Status: storage.FetchSuccess}, "second")
 	w.outcome(2, "http://a.example/b", storage.FetchOutcome{Status: storage.FetchGone}, "")
 	w.outcome(2, "http://a.example/c", storage.FetchOutcome{Status: storage.FetchSuccess}, "third")
+	w.segment(5, storage.SegmentSealed) // with nothing in it
 	w.record("http://a.example/", storage.Record{Segment: 1})
 	w.record("http://a.example/unfetched", storage.Record{})
 	w.record("http://a.example/b", storage.Record{Status: storage.StatusGone, LastFetch: 1})

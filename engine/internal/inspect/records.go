@@ -33,8 +33,8 @@ func (in *Inspect) Record(u urlkey.URL) (Record, error) {
 
 // Filter chooses records. The zero value chooses all.
 type Filter struct {
-	// Prefix begins the keys of the records. A prefix without "," and ")" is the name of a host, with its port if
-	// that is not the scheme's own.
+	// Prefix begins the URLs of the records if it has "://", whether or not "*" ends it, and else their keys. Without
+	// "," and ")" it is the name of a host, with its port if that is not the scheme's own.
 	Prefix string
 	// Statuses are those of the records; none: any.
 	Statuses []storage.Status
@@ -61,20 +61,14 @@ func (f *Filter) chooses(key []byte, r *storage.Record) bool {
 // Records streams the chosen records in key order.
 func (in *Inspect) Records(ctx context.Context, f Filter) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		prefix, none := f.Prefix, true
-		var host urlkey.HostKey
-		if prefix != "" && !strings.ContainsAny(prefix, ",)") {
-			h, err := urlkey.ParseHost(prefix)
-			if err != nil {
-				yield(Record{}, err)
-				return
-			}
-			prefix, host = string(h), h
+		none := true
+		keys, host, err := keysOf(f.Prefix)
+		if err == nil {
+			err = in.records(ctx, keys, &f, func(r Record, err error) bool {
+				none = false
+				return yield(r, err)
+			})
 		}
-		err := in.records(ctx, prefix, &f, func(r Record, err error) bool {
-			none = false
-			return yield(r, err)
-		})
 		if err == nil && none && host != "" {
 			err = in.onlyWithPort(host)
 		}
@@ -82,6 +76,26 @@ func (in *Inspect) Records(ctx context.Context, f Filter) iter.Seq2[Record, erro
 			yield(Record{}, err)
 		}
 	}
+}
+
+// keyShape is what keys begin with and end with.
+type keyShape struct{ begin, end string }
+
+// has reports whether a key that begins so ends so, too.
+func (k keyShape) has(key []byte) bool { return strings.HasSuffix(string(key), k.end) }
+
+// keysOf returns the shape of the keys that a prefix means; host is "" unless it is that of one.
+func keysOf(prefix string) (keys keyShape, host urlkey.HostKey, err error) {
+	switch {
+	case strings.Contains(prefix, "://"):
+		keys.begin, keys.end, err = urlkey.KeyPrefix(strings.TrimSuffix(prefix, "*"))
+	case prefix == "" || strings.ContainsAny(prefix, ",)"):
+		keys.begin = prefix
+	default:
+		host, err = urlkey.ParseHost(prefix)
+		keys.begin = string(host)
+	}
+	return keys, host, err
 }
 
 // onlyWithPort returns an error that wraps ErrNotFound if a host is known only with a port.
@@ -93,9 +107,9 @@ func (in *Inspect) onlyWithPort(host urlkey.HostKey) error {
 	return err
 }
 
-// records is Records with the beginning of the keys. It does not yield the error that it returns.
+// records is Records with the shape of the keys. It does not yield the error that it returns.
 func (in *Inspect) records(
-	ctx context.Context, prefix string, f *Filter, yield func(Record, error) bool,
+	ctx context.Context, keys keyShape, f *Filter, yield func(Record, error) bool,
 ) (err error) {
 	snapshot := in.env.Store.Snapshot()
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
@@ -104,9 +118,9 @@ func (in *Inspect) records(
 		return fmt.Errorf("listing segments: %w", err)
 	}
 	batch := recordBatch{newest: newOutcomes(snapshot, list), size: recordsBatchMin}
-	chosen := crawldb(ctx, snapshot, prefix, f.After)
+	chosen := crawldb(ctx, snapshot, keys.begin, f.After)
 	if f.Sample > 0 {
-		if chosen, err = sample(ctx, snapshot, prefix, f); err != nil {
+		if chosen, err = sample(ctx, snapshot, keys, f); err != nil {
 			return err
 		}
 	}
@@ -114,7 +128,7 @@ func (in *Inspect) records(
 		if err != nil {
 			return err
 		}
-		if !f.chooses(e.key, e.value) {
+		if !keys.has(e.key) || !f.chooses(e.key, e.value) {
 			continue
 		}
 		if !batch.add(e.key, e.value) {
@@ -130,14 +144,14 @@ func (in *Inspect) records(
 
 // sample streams a sample of the chosen records, those whose keys have the greatest hashes, in key order.
 func sample(
-	ctx context.Context, rd *storage.Snapshot, prefix string, f *Filter,
+	ctx context.Context, rd *storage.Snapshot, keys keyShape, f *Filter,
 ) (iter.Seq2[entry[storage.Record], error], error) {
 	best := best{limit: f.Sample}
-	for e, err := range crawldb(ctx, rd, prefix, "") {
+	for e, err := range crawldb(ctx, rd, keys.begin, "") {
 		if err != nil {
 			return nil, err
 		}
-		if f.chooses(e.key, e.value) {
+		if keys.has(e.key) && f.chooses(e.key, e.value) {
 			best.offer(e.key, float64(xxh3.Hash(e.key)), 0)
 		}
 	}

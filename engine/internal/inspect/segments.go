@@ -54,9 +54,9 @@ type ParseRecord struct {
 }
 
 // ParseRecords streams the parse records of a segment in key order, or that of one URL in it; the zero URL means all.
-// Segment 0 means the newest sealed one, or with a URL the one that has the URL's newest parse record. A segment that
-// is not sealed has none yet, but of one URL it has what that will be. Where there is no parse record, the error wraps
-// ErrNotFound and says why.
+// Segment 0 means the newest that has some, or with a URL the one that has the URL's newest parse record. A segment
+// that is not sealed has none yet, but of one URL it has what that will be. Where there is no parse record, the error
+// wraps ErrNotFound and says why.
 func (in *Inspect) ParseRecords(ctx context.Context, segment uint32, u urlkey.URL) iter.Seq2[ParseRecord, error] {
 	return func(yield func(ParseRecord, error) bool) {
 		open, err := in.unsealedRecord(segment, u)
@@ -134,12 +134,22 @@ func (in *Inspect) parsedSegment(segment uint32, u urlkey.URL) (uint32, error) {
 	if err != nil {
 		return 0, fmt.Errorf("listing segments: %w", err)
 	}
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].State >= storage.SegmentSealed {
-			return list[i].Number, nil
+	for i := len(list) - 1; i >= 0; i-- { // the last segment of a crawl often has nothing
+		if list[i].State < storage.SegmentSealed {
+			continue
+		}
+		if some, err := in.isParsed(list[i].Number); some || err != nil {
+			return list[i].Number, err
 		}
 	}
-	return 0, fmt.Errorf("parse records: %w: no segment is sealed", ErrNotFound)
+	return 0, fmt.Errorf("parse records: %w: no sealed segment has any", ErrNotFound)
+}
+
+// isParsed reports whether a segment has a parse record.
+func (in *Inspect) isParsed(number uint32) (bool, error) {
+	sc := in.env.Store.Scan(storage.ParseLinks(number), nil, nil)
+	defer sc.Close()
+	return sc.Next(), sc.Err()
 }
 
 // segmentOf is the newest segment with a parse record of a URL: crawldb may not know it yet.

@@ -55,20 +55,18 @@ func (p *Phases) target(name string) (urlTarget, error) {
 		host, err := urlkey.ParseHost(name)
 		return urlTarget{prefix: string(host)}, err
 	}
-	prefix, below := strings.CutSuffix(name, "*")
-	u, err := urlkey.Parse(prefix)
-	if err == nil && !below {
+	if prefix, below := strings.CutSuffix(name, "*"); below {
+		begin, scheme, err := urlkey.KeyPrefix(prefix)
+		return urlTarget{prefix: begin, scheme: scheme}, err
+	}
+	u, err := urlkey.Parse(name)
+	if err == nil {
 		u, err = p.env.Normalizers.Normalize(u)
 	}
 	if err != nil {
 		return urlTarget{}, err
 	}
-	key := string(u.Key())
-	if !below {
-		return urlTarget{prefix: key, exact: true}, nil
-	}
-	at := strings.LastIndexByte(key, ' ')
-	return urlTarget{prefix: key[:at], scheme: key[at:]}, nil
+	return urlTarget{prefix: string(u.Key()), exact: true}, nil
 }
 
 // Has reports whether a URL, by its key, is one of the targets. Any goroutine may call it.
