@@ -5,12 +5,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime/pprof"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +32,7 @@ func crawlCommand(c *console) *cobra.Command {
 			"number of fetchers, and q stops cleanly.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			if asked, err := control.tell(cmd, c, &f, urls); asked {
+			if asked, err := control.tell(cmd, c, &f, urls); asked || err != nil {
 				return err
 			}
 			limits, err := end.limits()
@@ -49,8 +46,8 @@ func crawlCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			urls, files := standardInput(urls, f.seedFiles())
-			if err := requireSeeds(o.Dir, urls, files); err != nil {
+			seeds, err := f.seedsToCrawl(cmd, c, &o, urls)
+			if err != nil {
 				return err
 			}
 			return f.withOptions(cmd, o, func(e *engine.Engine) error {
@@ -62,10 +59,10 @@ func crawlCommand(c *console) *cobra.Command {
 				if err != nil {
 					return errors.Join(err, unserve())
 				}
-				view := view{quiet: f.quiet, keys: !slices.Contains(files, "-")}
+				view := view{quiet: f.quiet, keys: !slices.Contains(seeds.Files, "-")}
 				r, err := c.watched(e, o.Concurrency, view, func(show showFunc) (engine.CrawlReport, error) {
 					return e.Crawl(cmd.Context(), engine.CrawlOptions{
-						Inject:   engine.InjectOptions{URLs: urls, Files: files, Stdin: c.in},
+						Inject:   *seeds,
 						Limits:   limits,
 						Progress: show,
 					})
@@ -103,42 +100,6 @@ func profile(name string) (stop func(), err error) {
 		pprof.StopCPUProfile()
 		f.Close()
 	}, nil
-}
-
-// standardInput makes the argument "-" a file of seeds, as inject has it.
-func standardInput(urls, files []string) (others, all []string) {
-	for _, u := range urls {
-		if u == "-" && !slices.Contains(files, "-") {
-			files = append(files, u)
-		} else if u != "-" {
-			others = append(others, u)
-		}
-	}
-	return others, files
-}
-
-// requireSeeds returns an error if there is nothing to crawl from, and if a seed is the name of a file.
-func requireSeeds(dir string, urls, files []string) error {
-	for _, u := range urls {
-		if isFile(u) {
-			return &usageError{fmt.Errorf("%s is a file: give --seeds %s", u, u)}
-		}
-	}
-	if len(urls)+len(files) > 0 {
-		return nil
-	}
-	for _, part := range []string{"store", "warc"} { // of a lost store, WARC files without one say what helps
-		if _, err := os.Stat(filepath.Join(dir, part)); !errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-	}
-	return &usageError{fmt.Errorf("no seeds: give URLs, or --seeds FILE; %s holds no crawl to continue", dir)}
-}
-
-// isFile reports whether what stands in place of a URL is the name of a file.
-func isFile(u string) bool {
-	info, err := os.Stat(u)
-	return err == nil && info.Mode().IsRegular() && !strings.Contains(u, "://")
 }
 
 // showFunc shows a crawl at one moment.

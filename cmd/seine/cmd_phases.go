@@ -40,15 +40,26 @@ func injectCommand(c *console) *cobra.Command {
 			if o.URLs, o.Files, err = f.seedsToInject(seeds); err != nil {
 				return err
 			}
-			return f.withStore(cmd, options, func(s store) error {
-				r, err := s.Inject(cmd.Context(), o)
-				if err == nil {
-					err = c.report(r, f.json)
-				}
+			injected := func(r engine.InjectReport) error {
+				err := c.report(r, f.json)
 				if err == nil && r.Lines == r.Filtered+r.Malformed {
 					err = fmt.Errorf("inject: %w (lines: %d)", engine.ErrNoSeed, r.Lines)
 				}
 				return err
+			}
+			f.before = func() error {
+				r, err := trySeeds(cmd.Context(), options, &o)
+				if errors.Is(err, engine.ErrNoSeed) {
+					err = injected(r)
+				}
+				return err
+			}
+			return f.withStore(cmd, options, func(s store) error {
+				r, err := s.Inject(cmd.Context(), o)
+				if err != nil {
+					return err
+				}
+				return injected(r)
 			})
 		},
 	}

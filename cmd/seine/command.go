@@ -138,6 +138,11 @@ func (f *flags) withOptions(cmd *cobra.Command, o engine.Options, fn func(e *eng
 	}
 	defer func() { log.end(err) }()
 	o.Events = log.events(o.Events)
+	if f.before != nil {
+		if err := f.before(); err != nil {
+			return err
+		}
+	}
 	return withOptions(o, func(e *engine.Engine) error {
 		if err := f.remember(cmd, e); err != nil {
 			return err

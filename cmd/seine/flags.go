@@ -19,6 +19,8 @@ type flags struct {
 	exists bool // the command only reads: the store must exist
 	dryRun bool // it would write without --dry-run
 
+	before func() error // what comes before the engine is opened; nil: nothing
+
 	uses     uses               // the command
 	except   []string           // settings of uses that have no effect on it
 	needsDir bool               // only a directory that was named is read

@@ -4,6 +4,7 @@ package phases
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -72,6 +73,24 @@ func (p *Phases) Inject(ctx context.Context, o InjectOptions) (Injected, error) 
 		return in.result, fmt.Errorf("injecting: %w", err)
 	}
 	return in.result, nil
+}
+
+// AnySeed reads seed lines until it finds one of which Inject would make a record, and counts the others.
+func (p *Phases) AnySeed(ctx context.Context, o InjectOptions) (found bool, others Injected, err error) {
+	seeds := p.newSeedRun(p.env.TableBytes, foldLast)
+	defer seeds.close()
+	err = seeds.read(ctx, o.URLs, o.Sources, func(r *seedReader, line *seedLine) error {
+		if r.takes(line, new(storage.Record), new(float64)) {
+			return errFound
+		}
+		return nil
+	})
+	c := seeds.counts()
+	others = Injected{Lines: c.lines, Filtered: c.filtered, Malformed: c.broken, Examples: c.quoted()}
+	if errors.Is(err, errFound) {
+		return true, others, nil
+	}
+	return false, others, err
 }
 
 // injection is one run of Inject.
