@@ -124,7 +124,7 @@ func relativeTo(dir string, k kind, text string) string {
 	})
 }
 
-// writeNew writes a file that must not exist.
+// writeNew writes a file that must not exist. Where it cannot be written whole, none is left.
 func writeNew(name, text string) error {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
@@ -135,7 +135,10 @@ func writeNew(name, text string) error {
 		return fmt.Errorf("writing settings: %w", err)
 	}
 	_, err = file.WriteString(text)
-	return errors.Join(err, file.Close())
+	if err = errors.Join(err, file.Close()); err != nil {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return err
 }
 
 // settingsText is a settings file with all settings: those that are given are set, the others are comments.
