@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -42,8 +41,8 @@ func serveCommand(c *console) *cobra.Command {
 			"Settings are those that the directory was made with, unless a flag, a variable or a file says otherwise.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if addr == "" {
-				return wrongAddress(addr)
+			if err := checkAddress("addr", addr); err != nil {
+				return err
 			}
 			o, err := f.options(cmd)
 			if err != nil {
@@ -140,7 +139,8 @@ func (c *console) serveHandler(
 	if err != nil {
 		return nil, err
 	}
-	l, err := listen(addr)
+	var lc net.ListenConfig
+	l, err := lc.Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
@@ -149,18 +149,16 @@ func (c *console) serveHandler(
 	return s.Close, nil
 }
 
-func listen(addr string) (net.Listener, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(context.Background(), "tcp", addr)
-	var wrong *net.AddrError
-	if errors.As(err, &wrong) || err != nil && strings.Contains(err.Error(), "unknown port") {
-		return nil, wrongAddress(addr)
+// checkAddress returns an error for what is no address to listen on, with its port. flag names it.
+func checkAddress(flag, addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		_, err = net.DefaultResolver.LookupPort(context.Background(), "tcp", port)
 	}
-	return l, err
-}
-
-func wrongAddress(addr string) error {
-	return &usageError{fmt.Errorf("--addr %q: want an address and a port, such as %s", addr, defaultAddress)}
+	if err != nil {
+		return &usageError{fmt.Errorf("--%s %q: want an address and a port, such as %s", flag, addr, defaultAddress)}
+	}
+	return nil
 }
 
 // openable is an address that a browser of this machine can open.

@@ -78,6 +78,8 @@ func (k *crawlControl) tell(cmd *cobra.Command, c *console, f *flags, args []str
 		}
 	}
 	switch {
+	case chosen == 0 && k.serve != "":
+		return false, checkAddress("serve", k.serve)
 	case chosen == 0:
 		return false, nil
 	case chosen > 1 || len(args) > 0 || k.serve != "":

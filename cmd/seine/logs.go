@@ -4,11 +4,14 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -123,4 +126,16 @@ func (l *programLog) events(people engine.EventListener) engine.EventListener {
 		l.LogAttrs(context.Background(), slog.LevelInfo, plainLine(r.String()), attrs...)
 	}
 	return both
+}
+
+// checkLogFile returns an error if a name, "" aside, cannot be that of a file to which lines are added.
+func checkLogFile(name string) error {
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no file that lines can be added to", name)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("a part of %s is a file", name)
+	}
+	return nil
 }

@@ -63,6 +63,9 @@ func (f *flags) resolved(cmd *cobra.Command) (o engine.Options, err error) {
 			return o, f.fault("resolver", err)
 		}
 	}
+	if err := checkLogFile(o.CrawlLog.Path); err != nil {
+		return o, f.fault("crawl-log", err)
+	}
 	if o.HostPolicy, err = f.run.sections.policy(); err != nil {
 		return o, &usageError{err}
 	}
