@@ -121,9 +121,12 @@ type intValue struct {
 func count(p *int, lo, hi int) *intValue { return &intValue{p, lo, hi} }
 func (v *intValue) String() string       { return strconv.Itoa(*v.p) }
 func (v *intValue) Type() string         { return "int" }
-func (v *intValue) Set(s string) (err error) {
-	*v.p, err = strconv.Atoi(s)
-	return errors.Join(err, v.check())
+func (v *intValue) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if *v.p = n; err != nil || v.check() != nil {
+		return fmt.Errorf("want a whole number, %d to %d", v.lo, v.hi)
+	}
+	return nil
 }
 func (v *intValue) check() error {
 	if *v.p < v.lo || *v.p > v.hi {
@@ -141,9 +144,12 @@ func number(p *float64, lo, hi float64) *floatValue { return &floatValue{p, lo, 
 func share(p *float64) *floatValue                  { return &floatValue{p, 0, 1} }
 func (v *floatValue) String() string                { return strconv.FormatFloat(*v.p, 'g', -1, 64) }
 func (v *floatValue) Type() string                  { return "float" }
-func (v *floatValue) Set(s string) (err error) {
-	*v.p, err = strconv.ParseFloat(s, 64)
-	return errors.Join(err, v.check())
+func (v *floatValue) Set(s string) error {
+	x, err := strconv.ParseFloat(s, 64)
+	if *v.p = x; err != nil || v.check() != nil {
+		return fmt.Errorf("want a number, %v to %v", v.lo, v.hi)
+	}
+	return nil
 }
 func (v *floatValue) check() error {
 	if !(*v.p >= v.lo && *v.p <= v.hi) { // so that NaN is refused
@@ -158,8 +164,10 @@ func (v *timeValue) String() string { return time.Duration(*v).String() }
 func (v *timeValue) Type() string   { return "duration" }
 func (v *timeValue) Set(s string) error {
 	d, err := time.ParseDuration(s)
-	*v = timeValue(d)
-	return errors.Join(err, v.check())
+	if *v = timeValue(d); err != nil || v.check() != nil {
+		return errors.New("want a duration such as 500ms or 2s, 0s or more")
+	}
+	return nil
 }
 func (v *timeValue) check() error {
 	if *v < 0 {

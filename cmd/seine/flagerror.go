@@ -33,7 +33,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		flag := invalid.GetFlag()
 		why := errors.Unwrap(invalid)
 		var number *strconv.NumError
-		if errors.As(why, &number) || wantedValues[flag.Value.Type()] != "" {
+		own := strings.HasPrefix(why.Error(), "want ")
+		if !own && (errors.As(why, &number) || wantedValues[flag.Value.Type()] != "") {
 			why = fmt.Errorf("want %s", wantedValues[flag.Value.Type()])
 		}
 		return fmt.Errorf("--%s %q: %w", flag.Name, invalid.GetValue(), why)

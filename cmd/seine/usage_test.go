@@ -85,6 +85,10 @@ func TestWrongUse(t *testing.T) {
 		"bench --runs 0":                     `--runs "0": want`,
 		"bench --pages x":                    `--pages "x": want whole numbers with commas`,
 		"simweb --port -1":                   `--port "-1": want`,
+		"simweb --web-hosts 0":               `--web-hosts "0": want a whole number, 1 to `,
+		"simweb --external 2":                `--external "2": want a number, 0 to 1`,
+		"simweb --latency -1s":               `--latency "-1s": want a duration such as 500ms or 2s, 0s or more`,
+		"simweb truth --pages x":             `--pages "x": want a whole number, 1 to `,
 		"simweb --graph f --web-hosts 3":     "--web-hosts has no effect beside --graph",
 		// Values of settings: the engine's rules, in the words of settings.
 		"crawl --concurrency 1000000 a.b":                        `--concurrency "1000000": want 1 to 100000`,
