@@ -91,7 +91,7 @@ func (k *crawlControl) tell(cmd *cobra.Command, c *console, f *flags, args []str
 	if err := k.withoutEffect(cmd, f); err != nil {
 		return true, err
 	}
-	return true, withCrawl(cmd, f, func(s *web.Client) error {
+	err = withCrawl(cmd, f, func(s *web.Client) error {
 		do := s.Resume
 		if k.pause {
 			do = s.Pause
@@ -108,6 +108,10 @@ func (k *crawlControl) tell(cmd *cobra.Command, c *console, f *flags, args []str
 		_, err = fmt.Fprintln(c.out, advice(cmd, k.told(s.Process())))
 		return err
 	})
+	if k.resume && errors.Is(err, engine.ErrNotCrawling) {
+		err = fmt.Errorf(`%w: "seine crawl" continues the last one`, err)
+	}
+	return true, err
 }
 
 // withCrawl runs fn on the process that crawls into the data directory.
