@@ -35,7 +35,8 @@ func CheckPage(ctx context.Context, o Options, raw string) (c PageCheck, err err
 	if err != nil {
 		return PageCheck{}, err
 	}
-	if err := n.requireContact(ctx, &w.o, u.HostKey()); err != nil {
+	alone := func(each func(urlkey.HostKey) error) error { return each(u.HostKey()) }
+	if err := n.requireContact(ctx, &w.o, alone); err != nil {
 		return PageCheck{}, err
 	}
 	leave, err := n.hosts.MayFetch(ctx, u)

@@ -151,18 +151,17 @@ func (w *work) fetchSegment(ctx, abort context.Context, o FetchOptions, begun fu
 	return f.pool.Counts(), errors.Join(err, f.pool.Err(), sealErr)
 }
 
-// requireContactFor is network.requireContact for every host of a fetchlist.
+// requireContactFor is network.requireContact for the hosts of a fetchlist.
 func (w *work) requireContactFor(ctx context.Context, number uint32) error {
-	if !w.o.needsContact() {
-		return nil
-	}
-	hosts, err := phases.FetchlistHosts(ctx, w.store, number, "", 0)
-	for _, h := range hosts {
-		if err == nil {
-			err = w.net.requireContact(ctx, &w.o, h)
+	return w.net.requireContact(ctx, &w.o, func(each func(urlkey.HostKey) error) error {
+		hosts, err := phases.FetchlistHosts(ctx, w.store, number, "", 0)
+		for _, h := range hosts {
+			if err == nil {
+				err = each(h)
+			}
 		}
-	}
-	return err
+		return err
+	})
 }
 
 // either is a context that ends with a or b.

@@ -4,7 +4,10 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -91,21 +94,37 @@ func (n *network) close() error {
 	return n.hosts.Flush()
 }
 
-// requireContact refuses, before anything is sent, to fetch from a host outside of loopback without a contact. The
-// client checks this again at every dial.
-func (n *network) requireContact(ctx context.Context, o *Options, h urlkey.HostKey) error {
+// requireContact refuses, before anything is sent, to fetch from hosts that are all outside of loopback, without a
+// contact. Where some are on it, the others fail one by one: the client checks every dial. hosts calls its argument
+// with each host, until that returns an error, and returns the error.
+func (n *network) requireContact(
+	ctx context.Context, o *Options, hosts func(each func(urlkey.HostKey) error) error,
+) error {
 	if !o.needsContact() {
 		return nil
 	}
-	addrs, err := n.resolver.Lookup(ctx, h.Host())
-	if err != nil {
-		return ctx.Err() // a host without an address is not fetched from
-	}
-	for _, a := range addrs {
-		if !a.Unmap().IsLoopback() {
-			return fmt.Errorf("refusing to crawl %s: %w: webmasters must be able to reach you; "+
+	var refused error
+	err := hosts(func(h urlkey.HostKey) error {
+		addrs, err := n.resolver.Lookup(ctx, h.Host())
+		switch {
+		case err != nil || len(addrs) == 0:
+			return ctx.Err() // a host without an address is not fetched from
+		case !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !a.Unmap().IsLoopback() }):
+			return errOnLoopback
+		case refused == nil:
+			refused = fmt.Errorf("refusing to crawl %s: %w: webmasters must be able to reach you; "+
 				"give --contact https://your.site/crawler (or a mail address)", h, ErrNoContact)
 		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, errOnLoopback):
+		return nil
+	case err != nil:
+		return err
 	}
-	return nil
+	return refused
 }
+
+// errOnLoopback ends the look for a host that needs no contact.
+var errOnLoopback = errors.New("on loopback")

@@ -52,7 +52,8 @@ type Options struct {
 	// token selects the group in robots.txt. Only printable ASCII is allowed.
 	UserAgent string
 	// Contact is a URL or mail address by which a webmaster reaches whoever runs the crawl. Without one here or in
-	// UserAgent, only loopback addresses are fetched from; other hosts are ErrNoContact.
+	// UserAgent, only loopback addresses are fetched from: a crawl or fetch of which all hosts lie elsewhere is
+	// ErrNoContact.
 	Contact string
 	// Hosts are names with their addresses, looked up before DNS; fetch.LoadHosts reads a hosts(5) file.
 	Hosts fetch.Hosts

@@ -7,13 +7,16 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -88,5 +91,41 @@ func TestCheckPageNamesCause(t *testing.T) {
 	_, err = engine.CheckPage(context.Background(), o, s.URL+"/")
 	if !errors.Is(err, engine.ErrRobots) || !strings.Contains(err.Error(), "refuses connections") {
 		t.Error(err)
+	}
+}
+
+// TestContactOfSome: without a contact a crawl of loopback goes on, and so does a fetch, also when a link to the outside
+// has become due: nothing is sent there. What is all outside is refused at once.
+func TestContactOfSome(t *testing.T) {
+	const outside = "http://a.outside.example/"
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte(`<title>Page</title><a href="` + outside + `">outside</a>`))
+	}))
+	defer s.Close()
+	ctx := context.Background()
+	o := siteOptions(t)
+	o.Scope, o.Hosts = policy.ScopeAny, fetch.Hosts{"a.outside.example": {netip.MustParseAddr("93.184.216.34")}}
+	e := open(t, o)
+	defer mustClose(t, e)
+	for _, path := range []string{"/1", "/2"} {
+		r, err := e.Crawl(ctx, crawlFrom(s.URL+path))
+		if err != nil || r.Fetched != 1 || !strings.Contains(r.Cause.String(), "--contact") {
+			t.Fatalf("%s: %s, %v", path, r, err)
+		}
+	}
+	generated(t, e, s.URL+"/3")
+	segment, err := e.Inspect().NewestSegment(storage.SegmentOpen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := e.Fetch(ctx, engine.FetchOptions{Segment: segment}); err != nil || r.Fetched != 1 {
+		t.Errorf("%s, %v", r, err)
+	}
+	if err := e.Recover(ctx); err != nil {
+		t.Error(err)
+	}
+	if r, err := e.Crawl(ctx, engine.CrawlOptions{}); !errors.Is(err, engine.ErrNoContact) {
+		t.Errorf("of the outside alone: %s, %v", r, err)
 	}
 }

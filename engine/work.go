@@ -157,13 +157,10 @@ func (w *work) network() (*network, error) {
 	return &w.net, w.net.err
 }
 
-// requireContactDue is network.requireContact for every host that has something due.
+// requireContactDue is network.requireContact for the hosts that have something due.
 func (w *work) requireContactDue(ctx context.Context) error {
-	if !w.o.needsContact() {
-		return nil
-	}
-	return w.phases.DueHosts(ctx, w.store, "", w.now().UnixMilli(), 0, func(h urlkey.HostKey) error {
-		return w.net.requireContact(ctx, &w.o, h)
+	return w.net.requireContact(ctx, &w.o, func(each func(urlkey.HostKey) error) error {
+		return w.phases.DueHosts(ctx, w.store, "", w.now().UnixMilli(), 0, each)
 	})
 }
 
