@@ -4,10 +4,12 @@ package engine
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/visit"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // Cause says why a crawl or fetch ended, or what holds it up while it runs. The zero Cause says nothing.
@@ -78,6 +80,12 @@ const (
 // laterHelp is what helps where only time does.
 const laterHelp = "run it again later"
 
+// isNeverPermitted reports whether a host is an address that no setting permits.
+func isNeverPermitted(h urlkey.HostKey) bool {
+	a, err := netip.ParseAddr(strings.Trim(h.Host(), "[]"))
+	return err == nil && fetch.CheckAddr(a, true) != nil
+}
+
 // troubleCause says in words why hosts give nothing.
 func troubleCause(t visit.Trouble) Cause {
 	who, it := t.Example.String(), "it"
@@ -108,6 +116,9 @@ func troubleCause(t visit.Trouble) Cause {
 	case f == fetch.FailContact:
 		return Cause{CauseAddress, fmt.Sprintf("%s %s not loopback, and without a contact nothing else is crawled", who,
 			do("is", "are")), "give --contact https://your.site/crawler (or a mail address)"}
+	case f == fetch.FailAddress && isNeverPermitted(t.Example):
+		return Cause{CauseAddress, fmt.Sprintf("%s %s a special address, to which nothing is ever sent", who,
+			do("has", "have")), ""}
 	case f == fetch.FailAddress:
 		return Cause{CauseAddress, fmt.Sprintf("%s %s a private or special address", who, do("has", "have")),
 			"--allow-private permits it"}

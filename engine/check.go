@@ -109,16 +109,17 @@ func (c *URLCheck) decide(v admission.Verdict) {
 
 // blocked is URLCheck.Blocked.
 func (o *Options) blocked(u urlkey.URL) string {
-	if o.AllowPrivate || o.Protocol != nil {
+	if o.Protocol != nil {
 		return ""
 	}
 	var f fetch.Failure
-	if port := u.Port(); port != 80 && port != 443 { // in the order of the client
+	a, err := netip.ParseAddr(strings.Trim(u.Host(), "[]"))
+	switch port := u.Port(); { // in the order of the client
+	case !o.AllowPrivate && port != 80 && port != 443:
 		f = fetch.FailPort
-	} else if a, err := netip.ParseAddr(strings.Trim(u.Host(), "[]")); err == nil && fetch.CheckAddr(a, false) != nil {
+	case err == nil && fetch.CheckAddr(a, o.AllowPrivate) != nil:
 		f = fetch.FailAddress
-	}
-	if f == "" {
+	default:
 		return ""
 	}
 	return troubleCause(visit.Trouble{Failure: f, Hosts: 1, Example: u.HostKey()}).String()

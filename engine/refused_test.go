@@ -23,14 +23,17 @@ import (
 // TestRefusedByOwnSettings: hosts that the crawl's own settings forbid to reach are named with the flag that helps. No
 // wait helps, so crawl and fetch do not wait for them, and no time is named. Every check says the same.
 func TestRefusedByOwnSettings(t *testing.T) {
+	const permits = "--allow-private permits it"
 	for _, c := range []struct {
-		url     string
-		private bool
-		kind    engine.CauseKind
-		says    string
+		url        string
+		private    bool
+		kind       engine.CauseKind
+		says, help string
 	}{
-		{"http://10.1.2.3/", false, engine.CauseAddress, "10.1.2.3 has a private or special address"},
-		{"http://10.1.2.3:8080/", false, engine.CausePort, "10.1.2.3:8080 has a port other than 80 and 443"},
+		{"http://10.1.2.3/", false, engine.CauseAddress, "10.1.2.3 has a private or special address", permits},
+		{"http://10.1.2.3:8080/", false, engine.CausePort, "10.1.2.3:8080 has a port other than 80 and 443", permits},
+		{"http://169.254.169.254/", true, engine.CauseAddress,
+			"169.254.169.254 has a special address, to which nothing is ever sent", ""},
 	} {
 		for _, way := range []string{"crawl", "fetch"} {
 			o := siteOptions(t)
@@ -57,7 +60,7 @@ func TestRefusedByOwnSettings(t *testing.T) {
 					t.Errorf("%s: %s, %v", c.url, r, err)
 				}
 			}
-			if got.Kind != c.kind || !strings.Contains(got.Text, c.says) || got.Help != "--allow-private permits it" {
+			if got.Kind != c.kind || !strings.Contains(got.Text, c.says) || got.Help != c.help {
 				t.Errorf("%s %s: %s: %s", way, c.url, got.Kind, got)
 			}
 			if len(until) != 1 || !until[0].IsZero() {
@@ -94,8 +97,8 @@ func TestCheckPageNamesCause(t *testing.T) {
 	}
 }
 
-// TestContactOfSome: without a contact a crawl of loopback goes on, and so does a fetch, also when a link to the outside
-// has become due: nothing is sent there. What is all outside is refused at once.
+// TestContactOfSome: without a contact a crawl of loopback goes on, and so does a fetch, also when a link to the
+// outside has become due: nothing is sent there. What is all outside is refused at once.
 func TestContactOfSome(t *testing.T) {
 	const outside = "http://a.outside.example/"
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
