@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -103,6 +104,9 @@ func freegenCommand(c *console) *cobra.Command {
 			o := engine.FreeGenerateOptions{Files: files, Stdin: c.in}
 			return withEngine(cmd, &f, func(e *engine.Engine) error {
 				r, err := e.FreeGenerate(cmd.Context(), o)
+				if errors.Is(err, engine.ErrNothingDue) && r.Lines > 0 {
+					return fmt.Errorf("freegen: %w: %s", engine.ErrNoSeed, strings.Join(r.Examples, "; "))
+				}
 				if err != nil {
 					return err
 				}
