@@ -89,8 +89,11 @@ func removeAbandoned() {
 	list, _ := os.ReadDir(os.TempDir())
 	for _, entry := range list {
 		name, sorts := entry.Name(), filepath.Join(os.TempDir(), entry.Name())
-		if strings.HasPrefix(name, tempPrefix) && !strings.HasPrefix(name, ownPrefix) &&
-			abandoned(filepath.Join(sorts, lockName)) {
+		switch {
+		case strings.HasPrefix(name, newPrefix): // whose maker does without it, should it be alive: see get
+			_ = os.Remove(sorts) // if it is empty
+		case strings.HasPrefix(name, tempPrefix) && !strings.HasPrefix(name, ownPrefix) &&
+			abandoned(filepath.Join(sorts, lockName)):
 			_ = os.RemoveAll(sorts)
 		}
 	}

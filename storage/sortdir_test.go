@@ -60,9 +60,9 @@ func TestSortDirOfKilled(t *testing.T) {
 	if err == nil {
 		err = s.Close()
 	}
-	strange := filepath.Join(temp, tempPrefix+"strange")
+	strange, half := filepath.Join(temp, tempPrefix+"strange"), filepath.Join(temp, newPrefix+"half")
 	if err == nil {
-		err = os.Mkdir(strange, 0o700)
+		err = errors.Join(os.Mkdir(strange, 0o700), os.Mkdir(half, 0o700))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestSortDirOfKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := s.SortDir()
-	for sorts, stays := range map[string]bool{killed: false, living: true, own: true, strange: true} {
+	for sorts, stays := range map[string]bool{killed: false, living: true, own: true, strange: true, half: false} {
 		if _, err := os.Stat(sorts); (err == nil) != stays {
 			t.Errorf("%s: %v; killed was %s, living is %s, own is %s", sorts, err, killed, living, own)
 		}
