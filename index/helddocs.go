@@ -251,7 +251,7 @@ const heldSomePrice = 32
 
 // findsAsFast reports whether find takes no longer than meet: both walk all places. few is as in meet.
 func (w *heldWindow) findsAsFast(few int) bool {
-	return w.bits == nil && few*heldSeekPrice >= len(w.places) && few*heldSomePrice >= len(w.places)
+	return w.bits == nil && few*heldSeekPrice >= len(w.places)
 }
 
 // find looks for the documents whose bits are set, as many as some, and returns how many the window has.
