@@ -56,7 +56,8 @@ func readdbCommand(c *console) *cobra.Command {
 	cmd.Flags().BoolVar(&f.dump, "dump", false, "print every record")
 	cmd.Flags().StringVar(&f.url, "url", "", "print the record of one `URL`; \"seine report url\" tells its story")
 	cmd.Flags().StringVar(&f.prefix, "prefix", "",
-		"print the records whose URL or key begins with this `prefix`, or of one host (docs.python.org)")
+		"print the records whose URL begins with this `prefix`, which has a whole host, and its port if that is not\n"+
+			"the usual one (https://docs.python.org/3/); or whose key does; or of one host (docs.python.org)")
 	cmd.Flags().StringVar(&f.status, "status", "",
 		"only records of these `statuses`, such as db_gone or gone,redirect")
 	cmd.Flags().StringVar(&f.pattern, "regex", "", "only records whose URL matches this regular `expression`")

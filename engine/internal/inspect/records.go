@@ -34,7 +34,7 @@ func (in *Inspect) Record(u urlkey.URL) (Record, error) {
 // Filter chooses records. The zero value chooses all.
 type Filter struct {
 	// Prefix begins the URLs of the records if it has "://", whether or not "*" ends it, and else their keys. Without
-	// "," and ")" it is the name of a host, with its port if that is not the scheme's own.
+	// "," and ")" it is the name of a host, with its port if that is not the scheme's own; a URL has its host whole.
 	Prefix string
 	// Statuses are those of the records; none: any.
 	Statuses []storage.Status
