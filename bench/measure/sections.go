@@ -273,7 +273,8 @@ with slop, as prefixes, as fuzzy words) over 20,000 documents, with a deadline o
 share of searches that did not finish by then, late-ms the longest that one went on.`,
 		units: []string{"late-ms", "ended-%"},
 		means: `
-A search ends within about 10 ms of its deadline, whatever it does, on a machine with a core to run it.`,
+A search ends within about 10 ms of its deadline, whatever it does, on a machine with a core to run it. late-ms is the
+longest of a run, and so it may show a moment in which the hardware, which several machines share, ran another one.`,
 	},
 	{
 		layer:   "Deleted",

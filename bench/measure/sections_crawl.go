@@ -66,7 +66,7 @@ small-tables are those under 4 KB; written counts every byte that the crawler wr
 			"small-tables", "KB/table", "written-KB/page", "peak-MB",
 		},
 		means: `
-A polite crawl takes little of a machine, though a page costs it two thirds more than a page of a crawl without delays.
+A polite crawl takes little of a machine, though a page costs it 1.7 times what one of a crawl without delays does.
 Small updates gather in memory before they become tables of the store and segments of the index.`,
 	},
 	{
