@@ -192,6 +192,16 @@ func (s *serverFlags) add(fs *pflag.FlagSet) {
 		"also serve the recorded responses of this folder (manifest.tsv and responses.tar.gz)")
 }
 
+// files are the files that are to be written.
+func (s *serverFlags) files() (list []output) {
+	for _, o := range []output{{"hosts-file", s.hosts}, {"seeds-file", s.seeds}, {"ca-file", s.ca}} {
+		if o.name != "" && (o.flag != "ca-file" || s.o.TLS) {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
 func simwebCommand(c *console) *cobra.Command {
 	var f simwebFlags
 	var s serverFlags
@@ -204,6 +214,9 @@ func simwebCommand(c *console) *cobra.Command {
 			"the Host header, or by using that address as HTTP proxy.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkOutputs(s.files(), c.out); err != nil {
+				return err
+			}
 			if s.hostile || s.replay != "" {
 				if err := f.check(cmd); err != nil {
 					return err
