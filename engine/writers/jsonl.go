@@ -28,6 +28,9 @@ func newJSONLines(path string) (*JSONLines, error) {
 	if err != nil {
 		return nil, err
 	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is a folder or a device: name a file", path)
+	}
 	return &JSONLines{name: "jsonl=" + path, path: path}, nil
 }
 

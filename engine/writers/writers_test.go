@@ -403,7 +403,8 @@ func TestParse(t *testing.T) {
 	for _, text := range []string{
 		"", "opensearch", "opensearch=", "opensearch=http://h:9200", "opensearch=http://h:9200/", "opensearch=h/pages",
 		"opensearch=ftp://h/pages", "opensearch=http://h/pages?q=1", "solr=http://h", "solr=http://h/solr/pages/update",
-		"jsonl=", "jsonl=-", "jsonl+gzip=a", "lucene=http://h/x", "opensearch=http://u:s3@h:x/pages",
+		"jsonl=", "jsonl=-", "jsonl=/", "jsonl=/dev/null", "jsonl+gzip=a", "lucene=http://h/x",
+		"opensearch=http://u:s3@h:x/pages",
 	} {
 		if w, err := Parse(text, Options{}); err == nil || strings.Contains(err.Error(), "s3") {
 			t.Error(text, w, err)
