@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/storage"
@@ -72,7 +73,7 @@ func (o *Options) refuseLostStore() error {
 	}
 	names, err := fsys.List(o.warcDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("listing %s: %w", o.warcDir(), err)
+		return o.warcFault("listing", err)
 	}
 	for _, name := range names {
 		if _, ok := segment.NumberOf(name); ok {
@@ -81,6 +82,15 @@ func (o *Options) refuseLostStore() error {
 		}
 	}
 	return nil
+}
+
+// warcFault is the error of what cannot be done with the folder of WARC files.
+func (o *Options) warcFault(doing string, err error) error {
+	if errors.Is(err, syscall.ENOTDIR) {
+		return fmt.Errorf("%s is a file, not a folder of WARC files: move it away, or name the directory of a crawl",
+			o.warcDir())
+	}
+	return fmt.Errorf("%s %s: %w", doing, o.warcDir(), err)
 }
 
 // hasStore reports whether there is anything of a store.

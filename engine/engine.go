@@ -110,7 +110,7 @@ func (w *work) openRooms() (err error) {
 	w.warcFS = w.store.WARCFS()
 	if !o.ReadOnly {
 		if err := w.warcFS.MkdirAll(w.warcDir()); err != nil {
-			return fmt.Errorf("creating %s: %w", w.warcDir(), err)
+			return w.o.warcFault("creating", err)
 		}
 	}
 	w.live.delay.Store(int64(o.Delay))
