@@ -101,9 +101,23 @@ func freegenCommand(c *console) *cobra.Command {
 			if err := readableFiles("freegen", files); err != nil {
 				return err
 			}
-			o := engine.FreeGenerateOptions{Files: files, Stdin: c.in}
-			return withEngine(cmd, &f, func(e *engine.Engine) error {
-				r, err := e.FreeGenerate(cmd.Context(), o)
+			options, err := f.options(cmd)
+			if err != nil {
+				return err
+			}
+			lines := engine.InjectOptions{Files: files, Stdin: c.in}
+			f.before = func() error {
+				r, err := trySeeds(cmd.Context(), options, &lines)
+				switch {
+				case errors.Is(err, engine.ErrNoSeed) && r.Lines == 0:
+					err = engine.ErrNothingDue
+				case err == nil:
+					return nil
+				}
+				return fmt.Errorf("freegen: %w", err)
+			}
+			return f.withOptions(cmd, options, func(e *engine.Engine) error {
+				r, err := e.FreeGenerate(cmd.Context(), engine.FreeGenerateOptions{Files: files, Stdin: lines.Stdin})
 				if errors.Is(err, engine.ErrNothingDue) && r.Lines > 0 {
 					return fmt.Errorf("freegen: %w: %s", engine.ErrNoSeed, strings.Join(r.Examples, "; "))
 				}
