@@ -29,7 +29,7 @@ func newJSONLines(path string) (*JSONLines, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is a folder or a device: name a file", path)
+		return nil, fmt.Errorf("%s is a folder, a device or a pipe: name a file", path)
 	}
 	return &JSONLines{name: "jsonl=" + path, path: path}, nil
 }
