@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -141,4 +143,31 @@ func drain[T any](t *testing.T, seq iter.Seq2[T, error]) (n int) {
 		n++
 	}
 	return n
+}
+
+// TestSearchableBeforeSettled: the pages of each segment of a crawl can be found before the crawl settles what only the
+// whole of it can decide, which looks at much more. That index run takes no segments.
+func TestSearchableBeforeSettled(t *testing.T) {
+	w := newWorld(t, 3, 20)
+	o := w.options(dataDir(t))
+	var mu sync.Mutex // two lanes report
+	var runs [][]uint32
+	o.Events.PhaseDone = func(r engine.Report) {
+		if x, ok := r.(engine.IndexReport); ok {
+			mu.Lock()
+			defer mu.Unlock()
+			runs = append(runs, x.Segments)
+		}
+	}
+	e := open(t, o)
+	defer mustClose(t, e)
+	r, err := e.Crawl(t.Context(), engine.CrawlOptions{Inject: w.seeds()})
+	fail(t, "crawl", err)
+	last := len(runs) - 1
+	if last < 1 || len(runs[last]) != 0 {
+		t.Fatalf("index runs of segments %v; want the last one to settle, without segments", runs)
+	}
+	if n := len(slices.Concat(runs...)); n < int(r.Segments) {
+		t.Errorf("index runs of segments %v; the crawl filled %d", runs, r.Segments)
+	}
 }

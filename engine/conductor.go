@@ -48,7 +48,6 @@ type conductor struct {
 	calms    calms
 	updating atomic.Int64 // segments handed to the first lane that it has not brought into crawldb
 	brake    brake
-	ending   atomic.Bool // fetching is over: end dedups and indexes what is left
 	lanes    sync.WaitGroup
 
 	discovered, segments, duplicates, restored, denied atomic.Uint64
@@ -353,7 +352,7 @@ func (c *conductor) updateSegment(f *fetching, seg *segment.Writer) error {
 func (c *conductor) index(f *fetching) {
 	defer c.lanes.Done()
 	l := indexLane{w: c.w, ctx: c.abort, fail: f.pool.Fail}
-	l.hooks = &hooks{leaveLinked: c.ending.Load, indexed: func(d DedupReport, x IndexReport) {
+	l.hooks = &hooks{indexed: func(d DedupReport, x IndexReport) {
 		c.noteIndexed(d, x)
 		c.merging.begin()
 	}}
@@ -418,7 +417,6 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 	c.enters(phaseSettling)
 	well := reason != StopFailed && reason != StopAborted
 	if well {
-		c.ending.Store(true)
 		c.updating.Add(1)
 		if pool.Segment().Size().Pages > 0 {
 			c.segments.Add(1)

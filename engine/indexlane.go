@@ -18,22 +18,22 @@ type indexLane struct {
 	fail  func(error) // is told every error, nil too
 }
 
-// run takes segments until there are no more. What is linked by then, the end of the crawl indexes.
+// run takes segments until there are no more. The last ones are indexed at once: what the crawl settles then may take
+// some seconds.
 func (l *indexLane) run(segments <-chan uint32) {
 	var g gathering
-	for {
+	for more := true; more; {
 		wait := time.NewTimer(g.left(l.w.now()))
 		select {
 		case number, ok := <-segments:
 			wait.Stop()
-			if !ok {
-				return
+			if more = ok; more {
+				l.fail(g.add(l.w, number))
 			}
-			l.fail(g.add(l.w, number))
 		case <-wait.C:
 		}
 		start := l.w.now()
-		if len(g.segments) == 0 || g.left(start) > 0 || len(segments) > 0 && g.room() {
+		if len(g.segments) == 0 || more && (g.left(start) > 0 || len(segments) > 0 && g.room()) {
 			continue
 		}
 		l.fail(l.w.advance(l.ctx, laneIndex, l.hooks, g.segments))
@@ -63,9 +63,10 @@ func (g *gathering) add(w *work, number uint32) error {
 	return nil
 }
 
-// room reports whether segments that came while others were indexed may join: documents that are made with the links
-// of all of them are made again less often.
-func (g *gathering) room() bool { return len(g.segments) < indexBatchMax && g.pages < segmentPagesMax }
+// room reports whether segments that came while others were indexed may join. With more pages, those that came first
+// would wait for the last ones: taking as many as had come made pages of a crawl at full speed searchable 3.3 to 3.6 s
+// after the seal in the median and 5.2 at most, beside 2.5 to 3.2 and 3.1 to 4.4 (300,000 documents, machine in use).
+func (g *gathering) room() bool { return len(g.segments) < indexBatchMax && g.pages < gatherPages }
 
 // left is how long the segments go on gathering. That is gatherShare times what indexing takes, so that it takes little
 // of a polite crawl; but pages must be searchable in time, and many are worth an index segment at once.

@@ -33,8 +33,8 @@ func TestGathering(t *testing.T) {
 		g    gathering
 		want bool
 	}{
-		{gathering{segments: []uint32{1}, pages: gatherPages}, true},
-		{gathering{segments: []uint32{1}, pages: segmentPagesMax}, false},
+		{gathering{segments: []uint32{1}, pages: gatherPages - 1}, true},
+		{gathering{segments: []uint32{1}, pages: gatherPages}, false},
 		{gathering{segments: make([]uint32, indexBatchMax), pages: 1}, false},
 	} {
 		if c.g.room() != c.want {

@@ -60,7 +60,7 @@ const (
 	indexBatchMax = 16
 	gatherShare   = 20
 	gatherMax     = 3 * time.Second
-	gatherPages   = 4000
+	gatherPages   = 2000
 	// gatherMemory is how many bytes of seed lines from a pipe or a request are held in memory; more go to disk.
 	gatherMemory = 1 << 20
 	// clockFirst and clockLast are the years that times are kept for: a time in milliseconds or nanoseconds is 0 where

@@ -52,8 +52,6 @@ type hooks struct {
 	updated func(segment uint32, r UpdateReport, woken []urlkey.HostKey)
 	// indexed reports what dedup and index did.
 	indexed func(d DedupReport, x IndexReport)
-	// leaveLinked reports whether to skip dedup and index, because the end of the crawl runs them for all segments.
-	leaveLinked func() bool
 }
 
 func runSeal(ctx context.Context, w *work, h *hooks, segments []uint32) error {
@@ -78,9 +76,6 @@ func runInvert(ctx context.Context, w *work, _ *hooks, segments []uint32) error 
 }
 
 func runIndex(ctx context.Context, w *work, h *hooks, segments []uint32) error {
-	if h.leaveLinked != nil && h.leaveLinked() {
-		return nil
-	}
 	d, err := w.dedup(ctx, DedupOptions{Segments: segments})
 	if err != nil {
 		return err
