@@ -132,16 +132,17 @@ func (w *work) fetchSegment(ctx, abort context.Context, o FetchOptions, begun fu
 	if err != nil {
 		return none, err
 	}
+	f.listed = seg.Counts.Generated
 	err = w.watchFetch(both, f, o)
 	f.pool.Stop()
 	if abort.Err() != nil {
 		return f.pool.Counts(), errors.Join(abort.Err(), err, f.pool.Err(), f.pool.Abandon())
 	}
+	err = errors.Join(err, f.pool.Sync(writer)) // Counts has what is synced
 	if stopped := fetchStop(both, f); w.leavesOpen(o, stopped) {
 		err = errors.Join(err, f.pool.Err(), f.pool.Leave(writer, err == nil && stopped == StopDone))
 		return f.pool.Counts(), err
 	}
-	err = errors.Join(err, f.pool.Sync(writer)) // Counts has what is synced
 	if c := f.pool.Counts(); !o.parse && len(done) == 0 && c.Attempts() == 0 {
 		return c, errors.Join(err, f.pool.Err(), f.pool.Abandon()) // nothing was requested: the fetchlist stays
 	}

@@ -21,7 +21,8 @@ type fetching struct {
 	frontier *frontier.Frontier
 	source   *visit.Source
 	began    time.Time
-	resumed  int // URLs that the segment had already
+	resumed  int    // URLs that the segment had already
+	listed   uint64 // URLs of the fetchlist, those included
 }
 
 // attempt is one at a URL that was read back from a segment.

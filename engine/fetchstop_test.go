@@ -106,3 +106,27 @@ func TestStoppedFetch(t *testing.T) {
 		})
 	}
 }
+
+// TestLimitAtTheEnd: a fetch that reaches a limit with the last URL of its fetchlist is done with it. One that reaches
+// it before says where the rest is.
+func TestLimitAtTheEnd(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(bigSite))
+	defer s.Close()
+	for _, later := range []bool{false, true} {
+		for limit, want := range map[int64]engine.CauseKind{2: engine.CauseLimit, 3: engine.CauseDone} {
+			o := siteOptions(t)
+			o.ParseLater = later
+			e := open(t, o)
+			generated(t, e, s.URL+"/1", s.URL+"/2", s.URL+"/3")
+			r, err := e.Fetch(t.Context(), engine.FetchOptions{Segment: 1, Limits: engine.Limits{MaxPages: limit}})
+			if err != nil || r.Fetched != uint64(limit) || r.Cause.Kind != want {
+				t.Errorf("parse later %t, %d pages: %s, %v", later, limit, r.Cause, err)
+			}
+			seg, err := e.Inspect().Segment(1)
+			if err != nil || seg.Unparsed != (later && want == engine.CauseDone) {
+				t.Errorf("parse later %t, %d pages: %+v, %v", later, limit, seg, err)
+			}
+			mustClose(t, e)
+		}
+	}
+}

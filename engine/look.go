@@ -57,14 +57,15 @@ func (w *work) heldHosts(f *fetching) (list []HeldHost) {
 	return list
 }
 
-// fetchStop says why a fetch ended.
+// fetchStop says why a fetch ended. A limit that is reached with the last URL of the fetchlist stops nothing. What was
+// fetched is synced.
 func fetchStop(ctx context.Context, f *fetching) StopReason {
 	switch reason := limitReasons[f.pool.Reached()]; {
 	case f.pool.Err() != nil:
 		return StopFailed
 	case ctx.Err() != nil:
 		return StopInterrupted
-	case reason != "":
+	case reason != "" && uint64(f.resumed)+fetchReport(0, f.pool.Counts()).Attempts() < f.listed:
 		return reason
 	}
 	return StopDone
