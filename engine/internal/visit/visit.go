@@ -230,8 +230,8 @@ func incomplete(resp *fetch.Response) bool {
 	return resp.Failure != "" || resp.Truncated != "" && resp.Truncated != "length"
 }
 
-// allowed finds the rules of robots.txt; false means that the visit ends here. If robots.txt was just requested and the
-// host has a delay, the page waits for the host's next visit.
+// allowed finds the rules of robots.txt; false means that the visit ends here. If robots.txt was just requested, and a
+// limit was reached with it or the host has a delay, the page waits for the host's next visit.
 func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, error) {
 	if x.robots.rules != nil && x.scheme == u.Scheme() {
 		return true, nil
@@ -295,7 +295,7 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 		x.out.Kind, x.out.RetryAfter = frontier.HostFailure, r.unreach
 	case r.throttled:
 		x.out.Kind, x.out.RetryAfter = frontier.Throttled, r.retryAfter
-	case x.hosts.delayOf(x.v.Host) < 0 && x.out.CrawlDelay <= 0 && !r.pending:
+	case x.hosts.delayOf(x.v.Host) < 0 && x.out.CrawlDelay <= 0 && !r.pending && x.Reached() == NoLimit:
 		return true, nil
 	}
 	x.giveBack(left)
