@@ -54,6 +54,9 @@ func Rebuild(ctx context.Context, o Options) (_ RebuildReport, err error) {
 	if err := o.validate(); err != nil {
 		return RebuildReport{}, fmt.Errorf("rebuilding data directory %q: %w", o.Dir, err)
 	}
+	if err := o.hasFiles(); err != nil { // before the lock, which would leave its file where no crawl is
+		return RebuildReport{}, fmt.Errorf("rebuilding %s: %w", o.Dir, err)
+	}
 	unlock, err := o.lockRebuild()
 	if err != nil {
 		return RebuildReport{}, advised(wrapf(err, "rebuilding %s", o.Dir))
@@ -62,7 +65,7 @@ func Rebuild(ctx context.Context, o Options) (_ RebuildReport, err error) {
 	if _, err := o.finishMove(); err != nil {
 		return RebuildReport{}, advised(err)
 	}
-	if err := o.canRebuild(); err != nil {
+	if err := o.hasNoStore(); err != nil {
 		return RebuildReport{}, fmt.Errorf("rebuilding %s: %w", o.Dir, err)
 	}
 	r, err := o.rebuild(ctx, nil)
@@ -72,20 +75,29 @@ func Rebuild(ctx context.Context, o Options) (_ RebuildReport, err error) {
 	return r.RebuildReport, advised(wrapf(err, "rebuilding %s", o.Dir))
 }
 
-// canRebuild returns an error unless there are WARC files and no store.
-func (o *Options) canRebuild() error {
-	if o.hasStore() {
-		s, err := storage.Open(filepath.Join(o.Dir, storeName), storage.Options{FS: o.FS, Now: o.Now, Salvage: true})
-		if errors.Is(err, ErrLocked) {
-			return err
-		}
-		if err == nil {
-			err = s.Close()
-		}
-		return errors.Join(fmt.Errorf("there is a store in %s: repair that with \"seine verify --repair\", which "+
-			"keeps what can be read of it; or move it away first", filepath.Join(o.Dir, storeName)), err)
+// hasNoStore returns an error if there is a store.
+func (o *Options) hasNoStore() error {
+	if !o.hasStore() {
+		return nil
 	}
-	names, err := storage.NewWARCFS(o.FS).List(o.warcDir())
+	s, err := storage.Open(filepath.Join(o.Dir, storeName), storage.Options{FS: o.FS, Now: o.Now, Salvage: true})
+	if errors.Is(err, ErrLocked) {
+		return err
+	}
+	if err == nil {
+		err = s.Close()
+	}
+	return errors.Join(fmt.Errorf("there is a store in %s: repair that with \"seine verify --repair\", which "+
+		"keeps what can be read of it; or move it away first", filepath.Join(o.Dir, storeName)), err)
+}
+
+// hasFiles returns an error unless there are WARC files or there is a store, which may be complete and not in place.
+func (o *Options) hasFiles() error {
+	fsys := storage.NewWARCFS(o.FS)
+	if o.hasStore() || exists(fsys, filepath.Join(o.Dir, rebuiltName)) {
+		return nil
+	}
+	names, err := fsys.List(o.warcDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -328,3 +328,14 @@ func TestLockFileStays(t *testing.T) {
 		before = now
 	}
 }
+
+// TestRebuildElsewhere: a rebuild in a directory that is none of a crawl leaves no file there.
+func TestRebuildElsewhere(t *testing.T) {
+	o := siteOptions(t)
+	if _, err := engine.Rebuild(ctx, o); !errors.Is(err, engine.ErrNoStore) {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(o.Dir); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
