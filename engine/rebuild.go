@@ -24,10 +24,16 @@ type RebuildReport struct {
 	Seeds    uint64   `json:"seeds"`   // URLs that were fetched and that no earlier page led to
 	Changed  []string `json:"changed"` // WARC files that were not sound, and what became of them
 	Took     Duration `json:"seconds"`
+	// Earlier: a Rebuild that was killed had made the store already, and this one put it in its place. The numbers are
+	// those of nothing.
+	Earlier bool `json:"earlier,omitempty"`
 }
 
 // String is one line.
 func (r RebuildReport) String() string {
+	if r.Earlier {
+		return "rebuild: the store that an earlier rebuild had made is in its place now"
+	}
 	return fmt.Sprintf("rebuild: %s, %s, %s, %s; %s of WARC files in %.2fs", count(r.Segments, "segment"),
 		count(r.Pages, "page"), count(r.Links, "link"), count(r.Seeds, "seed"),
 		count(uint64(len(r.Changed)), "change"), r.Took.Seconds())
@@ -47,10 +53,11 @@ func (r RebuildReport) String() string {
 // which nothing was fetched are gone. All else is shown as before. Index writers get every document again, but no
 // deletion of what the other engine has beyond these: only the store said what was sent.
 //
-// A crash during Rebuild leaves the directory without a store, and Rebuild begins anew. Errors: ErrLocked, also while
+// A crash during Rebuild leaves the directory without a store, and Rebuild begins anew, or ends it. Errors: ErrLocked, also while
 // another Rebuild or Repair runs; an error if there is a store; those of the machine.
 func Rebuild(ctx context.Context, o Options) (_ RebuildReport, err error) {
 	o = o.withDefaults()
+	start := o.Now()
 	if err := o.validate(); err != nil {
 		return RebuildReport{}, fmt.Errorf("rebuilding data directory %q: %w", o.Dir, err)
 	}
@@ -62,8 +69,12 @@ func Rebuild(ctx context.Context, o Options) (_ RebuildReport, err error) {
 		return RebuildReport{}, advised(wrapf(err, "rebuilding %s", o.Dir))
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
+	had := o.hasStore()
 	if _, err := o.finishMove(); err != nil {
 		return RebuildReport{}, advised(err)
+	}
+	if !had && o.hasStore() {
+		return RebuildReport{Earlier: true, Took: Duration(o.Now().Sub(start))}, nil
 	}
 	if err := o.hasNoStore(); err != nil {
 		return RebuildReport{}, fmt.Errorf("rebuilding %s: %w", o.Dir, err)

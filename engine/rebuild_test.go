@@ -339,3 +339,23 @@ func TestRebuildElsewhere(t *testing.T) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }
+
+// TestRebuildEnds: a rebuild that was killed when the new store was complete, and not in its place, ends with the next
+// call.
+func TestRebuildEnds(t *testing.T) {
+	o, want := crawled(t, anyHostWeb(t, 3, 5))
+	store := filepath.Join(o.Dir, "store")
+	if err := os.Rename(store, filepath.Join(o.Dir, "store.rebuilt")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := engine.Rebuild(ctx, o)
+	if err != nil || !r.Earlier || !strings.Contains(r.String(), "earlier rebuild") {
+		t.Fatalf("%s, %v", r, err)
+	}
+	e := open(t, o)
+	sameDigest(t, digest(t, e), want)
+	mustClose(t, e)
+	if _, err := engine.Rebuild(ctx, o); err == nil || !strings.Contains(err.Error(), "there is a store") {
+		t.Errorf("beside a store: %v", err)
+	}
+}
