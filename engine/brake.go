@@ -2,33 +2,56 @@
 
 package engine
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // brake slows fetchers down while the lanes have much to do: for a part of each brakeTurn they begin no visits. The
 // part grows with what is in the lanes and in the open segment, counted in full segments, so that small ones weigh
 // little: none up to one more than backlogMax, all of the time at twice that, where a full segment could not be sealed.
 // Without it a crawl of 10^6 pages stood still for ten seconds before each of its last segments, and went at full speed
 // in between. While fetchers wait, merges of the index yield to the lanes: beside one of 700,000 documents the slowest
-// ten seconds had 204 pages/s, and have 326. The conducting goroutine has it; slows may be called by any goroutine.
+// ten seconds had 204 pages/s, and have 326.
+//
+// It grows, too, with the time for which a segment's pages are not searchable, from lateFrom on: fetchers and lanes
+// share the processors, and what the ones leave the others have. The conducting goroutine has it; slows may be called
+// by any goroutine.
 type brake struct {
-	handed []float64 // how full the segments were that were handed to the lanes, those that are in them at least
+	handed []handed // to the lanes: those that are not searchable yet
 	slow   atomic.Bool
 	yield  func(on bool) // index.Index.Yield
 }
 
-// hand notes a segment that was handed to the lanes, by how full it is.
-func (b *brake) hand(fill float64) { b.handed = append(b.handed, fill) }
+// handed is a segment that was handed to the lanes.
+type handed struct {
+	fill float64 // how full it was
+	at   time.Time
+}
 
-// look returns the part of the time for which fetchers wait, with a number of segments in the lanes and an open one.
-// Lanes are queues, so those that were handed over last are in them.
-func (b *brake) look(inLanes int, open float64) float64 {
+// hand notes a segment that is handed to the lanes.
+func (b *brake) hand(fill float64, at time.Time) { b.handed = append(b.handed, handed{fill, at}) }
+
+// lanes is what the brake looks at. Lanes are queues, so those segments that were handed over last are in them.
+type lanes struct {
+	segments int     // that wait for the first lane or are in it, or wait for the second
+	unfound  int     // these and those that are being indexed
+	open     float64 // how full the open segment is
+}
+
+// look returns the part of the time for which fetchers wait.
+func (b *brake) look(l lanes, now time.Time) float64 {
 	const from, to = backlogMax + 1, 2 * (backlogMax + 1)
-	b.handed = b.handed[max(0, len(b.handed)-inLanes):]
-	waiting := open
-	for _, fill := range b.handed {
-		waiting += fill
+	b.handed = b.handed[max(0, len(b.handed)-max(l.unfound, l.segments)):]
+	waiting := l.open
+	for _, h := range b.handed[max(0, len(b.handed)-l.segments):] {
+		waiting += h.fill
 	}
 	part := min(max((waiting-from)/(to-from), 0), 1)
+	if len(b.handed) > 0 {
+		late := now.Sub(b.handed[0].at) - lateFrom
+		part = max(part, min(float64(late)/float64(lateFrom), 1)*latePart)
+	}
 	b.slow.Store(part >= brakeSlow)
 	b.yield(part > 0)
 	return part

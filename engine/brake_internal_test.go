@@ -5,11 +5,13 @@ package engine
 import (
 	"math"
 	"testing"
+	"time"
 )
 
 // TestBrake: fetchers wait the longer the more full segments are in the lanes, and small ones weigh little. What has
 // left the lanes does not count.
 func TestBrake(t *testing.T) {
+	now := time.Unix(1e9, 0)
 	small, full := []float64{.01, .01, .01, .01, .01, .01}, []float64{1, 1, 1, 1, 1, 1}
 	for _, c := range []struct {
 		name    string
@@ -33,9 +35,9 @@ func TestBrake(t *testing.T) {
 		yields := false
 		b := brake{yield: func(on bool) { yields = on }}
 		for _, fill := range c.handed {
-			b.hand(fill)
+			b.hand(fill, now)
 		}
-		if got := b.look(c.inLanes, c.open); math.Abs(got-c.part) > 1e-9 {
+		if got := b.look(lanes{c.inLanes, c.inLanes, c.open}, now); math.Abs(got-c.part) > 1e-9 {
 			t.Errorf("%s: fetchers wait for %v of the time, want %v", c.name, got, c.part)
 		}
 		if b.slows() != (c.part >= brakeSlow) {
@@ -49,6 +51,33 @@ func TestBrake(t *testing.T) {
 		}
 		if len(b.handed) > c.inLanes {
 			t.Errorf("%s: remembers %d segments, and %d are in the lanes", c.name, len(b.handed), c.inLanes)
+		}
+	}
+}
+
+// TestBrakeIsLate: fetchers wait while pages that are sealed are not searchable for longer than what gathers takes. Of
+// segments that were handed over, the oldest counts, whichever lane it is in, until it is done with.
+func TestBrakeIsLate(t *testing.T) {
+	start := time.Unix(1e9, 0)
+	b := brake{yield: func(bool) {}}
+	b.hand(.1, start)
+	b.hand(.1, start.Add(lateFrom))
+	for _, c := range []struct {
+		name    string
+		after   time.Duration
+		unfound int
+		part    float64
+	}{
+		{"in time", lateFrom, 2, 0},
+		{"half as late again", lateFrom * 3 / 2, 2, latePart / 2},
+		{"twice as late", lateFrom * 2, 2, latePart},
+		{"much later", lateFrom * 9, 2, latePart},
+		{"the first is searchable", lateFrom * 5 / 2, 1, latePart / 2},
+		{"both are", lateFrom * 9, 0, 0},
+		{"neither counts again", lateFrom * 9, 2, 0},
+	} {
+		if got := b.look(lanes{segments: 0, unfound: c.unfound}, start.Add(c.after)); math.Abs(got-c.part) > 1e-9 {
+			t.Errorf("%s: fetchers wait for %v of the time, want %v", c.name, got, c.part)
 		}
 	}
 }
@@ -67,17 +96,17 @@ func TestBrakeIsTheCause(t *testing.T) {
 		t.Errorf("at first: %s", k)
 	}
 	for range 5 {
-		c.brake.hand(1)
+		c.brake.hand(1, time.Now())
 	}
-	c.brake.look(5, .2)
+	c.brake.look(lanes{5, 5, .2}, time.Now())
 	if k := kind(); k != CauseBacklog {
 		t.Errorf("with full lanes: %s", k)
 	}
-	c.brake.look(2, .2)
+	c.brake.look(lanes{2, 2, .2}, time.Now())
 	if k := kind(); k == CauseBacklog {
 		t.Errorf("with lanes that have room: %s", k)
 	}
-	c.brake.look(2, 4)
+	c.brake.look(lanes{2, 2, 4}, time.Now())
 	c.brake.release()
 	if k := kind(); k == CauseBacklog {
 		t.Errorf("after the end: %s", k)

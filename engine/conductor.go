@@ -47,6 +47,7 @@ type conductor struct {
 	tasks    *tasks
 	calms    calms
 	updating atomic.Int64 // segments handed to the first lane that it has not brought into crawldb
+	unfound  atomic.Int64 // segments handed to the first lane whose pages are not searchable yet
 	brake    brake
 	lanes    sync.WaitGroup
 
@@ -219,9 +220,9 @@ func (c *conductor) look(ctx context.Context, f *fetching) (s state) {
 	s.full = fill >= 1 || size.Pages > 0 && age >= segmentAgeMax
 	s.old = age >= thinAge
 	s.backlog = len(c.toUpdate) == cap(c.toUpdate)
-	inLanes := s.updating + int64(len(c.toIndex))
-	s.behind = inLanes > 2*backlogMax
-	s.braked = c.brake.look(int(inLanes), fill)
+	in := lanes{segments: int(s.updating) + len(c.toIndex), unfound: int(c.unfound.Load()), open: fill}
+	s.behind = in.segments > 2*backlogMax
+	s.braked = c.brake.look(in, now)
 	s.turn = float64(now.UnixNano()%int64(brakeTurn)) / float64(brakeTurn)
 	s.failed = pool.Err() != nil
 	s.interrupted = ctx.Err() != nil
@@ -245,8 +246,9 @@ func (c *conductor) rotate(pool *visit.Pool) error {
 	}
 	full := pool.Rotate(next)
 	c.updating.Add(1)
+	c.unfound.Add(1)
 	c.segments.Add(1)
-	c.brake.hand(c.fill(full.Size()))
+	c.brake.hand(c.fill(full.Size()), c.w.now())
 	c.toUpdate <- full
 	return nil
 }
@@ -351,7 +353,7 @@ func (c *conductor) updateSegment(f *fetching, seg *segment.Writer) error {
 // index is the second lane.
 func (c *conductor) index(f *fetching) {
 	defer c.lanes.Done()
-	l := indexLane{w: c.w, ctx: c.abort, fail: f.pool.Fail}
+	l := indexLane{w: c.w, ctx: c.abort, fail: f.pool.Fail, done: func(n int) { c.unfound.Add(-int64(n)) }}
 	l.hooks = &hooks{indexed: func(d DedupReport, x IndexReport) {
 		c.noteIndexed(d, x)
 		c.merging.begin()
@@ -418,6 +420,7 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 	well := reason != StopFailed && reason != StopAborted
 	if well {
 		c.updating.Add(1)
+		c.unfound.Add(1)
 		if pool.Segment().Size().Pages > 0 {
 			c.segments.Add(1)
 		}

@@ -15,7 +15,8 @@ type indexLane struct {
 	w     *work
 	ctx   context.Context
 	hooks *hooks
-	fail  func(error) // is told every error, nil too
+	fail  func(error)        // is told every error, nil too
+	done  func(segments int) // is told how many segments it is done with
 }
 
 // run takes segments until there are no more. The last ones are indexed at once: what the crawl settles then may take
@@ -37,6 +38,7 @@ func (l *indexLane) run(segments <-chan uint32) {
 			continue
 		}
 		l.fail(l.w.advance(l.ctx, laneIndex, l.hooks, g.segments))
+		l.done(len(g.segments))
 		g = gathering{took: l.w.now().Sub(start)}
 	}
 }
