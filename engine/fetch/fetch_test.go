@@ -186,6 +186,7 @@ func TestHostile(t *testing.T) {
 		{"length list", said(ok + "Content-Length: 2, 2\r\n\r\nhi"), "", 200, "hi", ""},
 		{"empty length", said(ok + "Content-Length:\r\n\r\nhi"), "", 200, "hi", ""},
 		{"identity", said(ok + "Transfer-Encoding: identity\r\n\r\nhi"), "", 200, "hi", ""},
+		{"no transfer coding", said(ok + "Transfer-Encoding: \r\nContent-Length: 2\r\n\r\nhi"), "", 200, "hi", ""},
 		{"early hints", said("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + ok + hi), "", 200, "hi", ""},
 		{"HTTP/1.0 chunked", said("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi"),
 			"", 200, "2\r\nhi", ""},

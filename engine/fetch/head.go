@@ -93,7 +93,7 @@ func (r *Response) framing() (framing, *fault) {
 		switch {
 		case equalFold(f.name, "Transfer-Encoding"):
 			switch v := bytes.ToLower(f.value); {
-			case string(v) == "identity":
+			case len(v) == 0 || string(v) == "identity":
 			case string(v) == "chunked" && http11:
 				fr.chunked = true
 			case string(v) == "chunked": // has no meaning in HTTP/1.0
