@@ -32,7 +32,8 @@
 // the slow requests that have lasted longest are cut off: they count as too slow, like those below the minimum rate.
 //
 // What Hosts learns is written to hostdb when it leaves the memory and when a segment is sealed. If a crash loses the
-// newest of it, robots.txt is requested once more.
+// newest of it, robots.txt is requested once more. The rest that a host demands, with 429 or 503, is written within
+// syncInterval: no crash makes a crawl break it.
 //
 // # Invariants
 //

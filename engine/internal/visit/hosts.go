@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"container/list"
 	"fmt"
+	"maps"
 	"math"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +38,10 @@ type Hosts struct {
 	lru     *list.List                    // of *authority, most recently used first
 	leaving map[urlkey.HostKey]*authority // being written; get takes them back
 	left    uint64                        // times that some of leaving were written and forgotten
+
+	// soon are authorities that have demanded a rest: KeepDemands writes them.
+	soonMu sync.Mutex
+	soon   map[*authority]struct{}
 
 	dead     deadAddrs
 	sitemaps sitemaps // of robots.txt files
@@ -66,7 +72,7 @@ func NewHosts(env Env) *Hosts {
 	if env.DiskFree == nil {
 		env.DiskFree = env.Store.DiskFree
 	}
-	return &Hosts{env: env, size: hostsMax, most: cmp.Or(env.FactsBytes, factsBytes),
+	return &Hosts{env: env, size: hostsMax, most: cmp.Or(env.FactsBytes, factsBytes), soon: map[*authority]struct{}{},
 		by: map[urlkey.HostKey]*list.Element{}, lru: list.New(),
 		leaving: map[urlkey.HostKey]*authority{}, slots: newSlots(env.Slots)}
 }
@@ -246,6 +252,23 @@ func (h *Hosts) Flush() error {
 	return h.write(dirty, false)
 }
 
+// demands notes that what is known of an authority holds a rest that it demanded.
+func (h *Hosts) demands(a *authority) {
+	h.soonMu.Lock()
+	defer h.soonMu.Unlock()
+	h.soon[a] = struct{}{}
+}
+
+// keepDemands writes to hostdb what authorities have demanded since the last call, so that a crash does not break it.
+// Flush is for all else: what a crash loses of that costs a request.
+func (h *Hosts) keepDemands() error {
+	h.soonMu.Lock()
+	some := slices.Collect(maps.Keys(h.soon))
+	clear(h.soon)
+	h.soonMu.Unlock()
+	return h.write(some, false)
+}
+
 // peek returns the authority with a key if it is in memory.
 func (h *Hosts) peek(key urlkey.HostKey) *authority {
 	h.mu.Lock()
@@ -263,7 +286,7 @@ func (h *Hosts) Remember(host urlkey.HostKey, s frontier.HostState) {
 	if r, ok := h.troubles.of(host); ok && refusedHere(r.failure) {
 		return
 	}
-	h.change(host, func(f *storage.HostFacts) {
+	a := h.change(host, func(f *storage.HostFacts) {
 		if s.Forgiven {
 			f.NextFetch, f.Failures, f.Sleeps = s.NotBefore.UnixMilli(), 0, max(f.Sleeps, 1)-1
 			return
@@ -271,6 +294,9 @@ func (h *Hosts) Remember(host urlkey.HostKey, s frontier.HostState) {
 		f.NextFetch, f.Failures, f.Sleeps = s.NotBefore.UnixMilli(), uint16(s.Failures), uint16(s.Sleeps)
 		f.Throttles, f.ResponseMS = uint16(s.Throttles), clampMS(s.ResponseTime)
 	})
+	if a != nil && s.Throttles > 0 {
+		h.demands(a)
+	}
 }
 
 // rememberDelay stores a host's Crawl-delay.
@@ -285,26 +311,27 @@ func (h *Hosts) used(host urlkey.HostKey, addr netip.Addr) {
 
 func clampMS(d time.Duration) uint32 { return uint32(min(max(d.Milliseconds(), 0), math.MaxUint32)) }
 
-// change changes the facts of a host, whatever the scheme.
-func (h *Hosts) change(host urlkey.HostKey, change func(*storage.HostFacts)) {
-	h.changeIf(host, func(f *storage.HostFacts) bool {
+// change changes the facts of a host, whatever the scheme, and returns them; nil: they could not be read.
+func (h *Hosts) change(host urlkey.HostKey, change func(*storage.HostFacts)) *authority {
+	return h.changeIf(host, func(f *storage.HostFacts) bool {
 		change(f)
 		return true
 	})
 }
 
 // changeIf is change for a function that reports whether it changed anything.
-func (h *Hosts) changeIf(host urlkey.HostKey, change func(*storage.HostFacts) bool) {
+func (h *Hosts) changeIf(host urlkey.HostKey, change func(*storage.HostFacts) bool) *authority {
 	a, err := h.get(storage.HostStateKey(host))
 	if err != nil {
 		h.env.Warn(err)
-		return
+		return nil
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if change(&a.facts) {
 		a.dirty = true
 	}
+	return a
 }
 
 // recall fills in what an earlier visit or process learned of a host. It returns the address at which the host was

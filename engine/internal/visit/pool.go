@@ -207,7 +207,7 @@ func (p *Pool) Rotate(next *segment.Writer) (full *segment.Writer) {
 	return full
 }
 
-// syncer makes stored attempts durable, in groups.
+// syncer makes stored attempts durable, in groups, and the rests that hosts demand.
 func (p *Pool) syncer() {
 	defer p.crew.wg.Done()
 	tick := time.NewTicker(syncInterval)
@@ -221,7 +221,7 @@ func (p *Pool) syncer() {
 		p.segMu.RLock()
 		err := p.Sync(p.seg)
 		p.segMu.RUnlock()
-		p.Fail(err)
+		p.Fail(errors.Join(err, p.hosts.keepDemands()))
 	}
 }
 

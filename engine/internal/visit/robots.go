@@ -181,6 +181,9 @@ func (h *Hosts) decide(a *authority, answer robotsAnswer, now time.Time) (unreac
 	}
 	a.dirty = true
 	unreach = noteRobots(&a.facts, &answer, now)
+	if answer.throttled {
+		h.demands(a)
+	}
 	h.weigh(a)
 	a.rules, _ = RobotsRules(&a.facts, h.agentOf(a.key))
 	h.sitemaps.note(a.key, &a.facts, h.env.Links)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // TestRobotsRetryAfter: a host that answers the request for its robots.txt with 429 or 503 gets no request before it
@@ -48,6 +49,34 @@ func TestRobotsRetryAfter(t *testing.T) {
 	f(true, throttle(429, "7200"), 2*time.Hour)
 	f(false, throttle(503, "99999999999"), 24*time.Hour)
 	f(true, throttle(503, "99999999999"), 24*time.Hour)
+}
+
+// TestDemandSurvives: the rest that a host demands, for its robots.txt or for a page, is in hostdb while the run goes
+// on, so a process that is killed then does not make the next one break it.
+func TestDemandSurvives(t *testing.T) {
+	const root, page = "http://a.example/robots.txt", "http://a.example/yes"
+	for throttled, until := range map[string]func(w *world) int64{
+		root: func(w *world) int64 {
+			var f storage.HostFacts
+			_, err := w.store.HostFacts(storage.AuthorityKey(w.host("a.example"), "http"), &f)
+			w.must(err)
+			return f.RobotsExpires
+		},
+		page: func(w *world) int64 {
+			var f storage.HostFacts
+			_, err := w.store.HostFacts(storage.HostStateKey(w.host("a.example")), &f)
+			w.must(err)
+			return f.NextFetch
+		},
+	} {
+		w := newWorld(t, admission.Options{})
+		w.web.set(throttled, reply("HTTP/1.1 503 No\nRetry-After: 7200", ""))
+		r := w.start(NewHosts(w.env), newList(w, page), 1, Limits{})
+		w.until(throttled+": the rest is in hostdb", func() bool {
+			return time.UnixMilli(until(w)).Sub(w.now()) > time.Hour
+		})
+		r.end()
+	}
 }
 
 // TestDeferredDelay: a robots.txt that is redirected to a host with a long Crawl-delay waits for the turn of that host,
