@@ -531,7 +531,19 @@ func (c *conductor) progress(phase string) Progress {
 	return s.Progress
 }
 
-// situation is what progress and cause are made of. The crawl has ended when c.stopped is set.
+// counted returns the run of fetchers, nil if there is none, and the counts of the crawl so far.
+func (c *conductor) counted() (*fetching, segment.Counts) {
+	c.w.live.mu.Lock()
+	defer c.w.live.mu.Unlock()
+	f := c.live.Load()
+	if f == nil {
+		return nil, c.earlier
+	}
+	return f, c.earlier.Plus(f.pool.Counts())
+}
+
+// situation is what progress and cause are made of. The crawl has ended when c.stopped is set. It reads the disk, so no
+// lock is held meanwhile that controlling the crawl takes.
 func (c *conductor) situation(phase string) (s situation) {
 	w := c.w
 	limits := c.limits.Load()
@@ -541,9 +553,9 @@ func (c *conductor) situation(phase string) (s situation) {
 		Discovered: c.discovered.Load(), Indexed: uint64(max(c.indexed.Load(), 0)), Backlog: c.updating.Load(),
 		Fetchers: int(w.live.fetchers.Load()), Paused: w.live.paused.Load(),
 	}
-	p, r := &s.Progress, c.earlier
-	if f := c.live.Load(); f != nil {
-		r = r.Plus(f.pool.Counts())
+	p := &s.Progress
+	f, r := c.counted()
+	if f != nil {
 		s.look(w, f)
 	}
 	if c.brake.slows() {

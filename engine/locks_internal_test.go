@@ -5,6 +5,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
@@ -30,4 +32,42 @@ func TestLanesApart(t *testing.T) {
 		t.Errorf("invertlinks of a segment that is not there: %v", err)
 	}
 	lock.crawldb.Unlock()
+}
+
+// TestControlWhileLooking: who looks at a crawl reads the disk, and one that does not answer keeps nobody from
+// controlling the crawl.
+func TestControlWhileLooking(t *testing.T) {
+	t.Parallel()
+	requested := make(chan struct{}, 9)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		requested <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer s.Close()
+	e, err := Open(Options{Dir: t.TempDir(), AllowPrivate: true, Concurrency: 1, NoIndex: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	done := make(chan error, 1)
+	go func() {
+		_, err := e.Crawl(t.Context(), CrawlOptions{Inject: InjectOptions{URLs: []string{s.URL}}})
+		done <- err
+	}()
+	<-requested
+	looked := false
+	e.crawl.Load().progressNow(func(*fetching) {
+		looked = true
+		if e.w.live.mu.TryLock() {
+			e.w.live.mu.Unlock()
+		} else {
+			t.Error("the settings cannot be changed meanwhile")
+		}
+	})
+	if !looked {
+		t.Error("there was nothing to look at")
+	}
+	if err := errors.Join(e.Stop(), <-done); err != nil {
+		t.Error(err)
+	}
 }

@@ -109,13 +109,9 @@ func (i *Inspector) addAlerts(s *Status) error {
 	return nil
 }
 
-// progressNow is progress for other goroutines than the conducting one. It calls look with the run of fetchers, if
-// there is one.
+// progressNow is progress of the phase that the crawl is in. It calls look with the run of fetchers, if there is one.
 func (c *conductor) progressNow(look func(*fetching)) Progress {
-	live := &c.w.live
-	live.mu.Lock()
-	defer live.mu.Unlock()
-	if f := c.live.Load(); f != nil {
+	if f, _ := c.counted(); f != nil {
 		look(f)
 	}
 	return c.progress(*c.phase.Load())
