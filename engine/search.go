@@ -59,7 +59,9 @@ type Hit struct {
 	Title   string  `json:"title"`   // as in the page, not escaped; the URL if the page has none
 	Score   float64 `json:"score"`   // comparable within one search only
 	Snippet string  `json:"snippet"` // formatted as SearchOptions say; "" if the page forbids snippets
-	// Host is that of the page, as the filter host: takes it: URL may have another, see Options.ChooseRedirectURL.
+	// Page is the page's own URL, by which all else is known of it: URL may be that of a redirect to it, see
+	// Options.ChooseRedirectURL. Host is that of Page, as the filter host: takes it.
+	Page string `json:"-"`
 	Host string `json:"-"`
 	// SnippetText is the snippet as in the page, not escaped. Matches are the places in it that match the query, as
 	// byte offsets from (inclusive) and to (exclusive).
@@ -177,7 +179,7 @@ func (w *work) describe(h *index.Hit, r *storage.Record, q index.Query, o Search
 		return Hit{}, err
 	}
 	hit := Hit{
-		URL: u.String(), Title: u.String(), Host: h.Key.HostKey().String(), Score: h.Score,
+		URL: u.String(), Page: u.String(), Title: u.String(), Host: h.Key.HostKey().String(), Score: h.Score,
 		Stored: h.Stored, Date: h.Date, Explanation: h.Explanation,
 		Fetched: h.Fetched, Author: h.Author, Language: h.Language, Type: h.Type, Size: h.Size, More: h.More,
 		Duplicates: h.Duplicates,

@@ -129,7 +129,7 @@ func (h *Handler) atomFeed(w http.ResponseWriter, r *http.Request) {
 	newest := time.Unix(0, 0).UTC() // readers take no year before that
 	for _, hit := range result.Hits {
 		e, updated := h.entry(&hit)
-		e.Links = append(e.Links, feedLink{"related", "text/html", root + p.Path("/copy", "url", hit.URL)})
+		e.Links = append(e.Links, feedLink{"related", "text/html", root + p.Path("/copy", "url", hit.Page)})
 		f.Entries = append(f.Entries, e)
 		if updated.After(newest) {
 			newest = updated
@@ -142,7 +142,7 @@ func (h *Handler) atomFeed(w http.ResponseWriter, r *http.Request) {
 // entry makes an entry of a hit. It was updated at the date of the page, or when the content last changed.
 func (h *Handler) entry(hit *engine.Hit) (e feedEntry, updated time.Time) {
 	updated = hit.Date
-	if record, err := h.e.Inspect().Record(hit.URL); err == nil && updated.IsZero() {
+	if record, err := h.e.Inspect().Record(hit.Page); err == nil && updated.IsZero() {
 		if updated = record.ModifiedTime; updated.IsZero() {
 			updated = record.LastFetch
 		}

@@ -55,7 +55,7 @@ func (h *Handler) hit(p *page, state searchState, hit engine.Hit, links string) 
 		b.add(">" + string(snippet) + "</p>\n")
 	}
 	b.add(`<ul class="more" lang="en">` + "\n" + `<li><a class="copy"`)
-	b.attribute("href", p.Path("/copy", "url", hit.URL))
+	b.attribute("href", p.Path("/copy", "url", hit.Page))
 	b.add(">stored copy</a></li>\n")
 	if !hit.Fetched.IsZero() {
 		b.add(`<li class="quiet">fetched `)
@@ -63,7 +63,7 @@ func (h *Handler) hit(p *page, state searchState, hit engine.Hit, links string) 
 		b.add("</li>\n")
 	}
 	b.item(links, p.Path("/links", "url", hit.URL))
-	b.item("about", p.Path("/url", "url", hit.URL))
+	b.item("about", p.Path("/url", "url", hit.Page))
 	same := state
 	same.Page = 1
 	if hit.More > 0 {

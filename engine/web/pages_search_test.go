@@ -48,9 +48,14 @@ func TestMoreOfShownHost(t *testing.T) {
 	r.Hits[0].More = 1
 	host := "www." + strings.TrimPrefix(root, "http://")
 	shown := New(e, Options{}).hit(&page{}, searchState{Query: "harbour"}, r.Hits[0], "").Opening
-	link := (&page{}).Path("/", "q", "harbour host:"+host)
-	if !strings.Contains(html.UnescapeString(string(shown)), link) {
-		t.Errorf("no link to %s in\n%s", link, shown)
+	at := "http://" + host + "/welcome"
+	for _, link := range []string{
+		(&page{}).Path("/", "q", "harbour host:"+host),
+		(&page{}).Path("/copy", "url", at), (&page{}).Path("/url", "url", at),
+	} {
+		if !strings.Contains(html.UnescapeString(string(shown)), `"`+link+`"`) {
+			t.Errorf("no link to %s in\n%s", link, shown)
+		}
 	}
 }
 
