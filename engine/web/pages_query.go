@@ -200,10 +200,18 @@ func unbound(list []string, i int) bool {
 	return (i == 0 || !isOperator(list[i-1])) && (i+1 == len(list) || !isOperator(list[i+1]) || list[i+1] == "NOT")
 }
 
-// withoutWord takes a word out of a query.
+// withoutWord takes a word out of a query: where it stands without an operator beside it, if it does so at all.
 func withoutWord(query, word string) string {
-	list := words(query)
-	list = slices.DeleteFunc(list, func(w string) bool { return strings.EqualFold(w, word) })
+	all, free := words(query), false
+	for i, w := range all {
+		free = free || strings.EqualFold(w, word) && unbound(all, i)
+	}
+	var list []string
+	for i, w := range all {
+		if !strings.EqualFold(w, word) || free && !unbound(all, i) {
+			list = append(list, w)
+		}
+	}
 	if len(list) == 1 && strings.HasPrefix(list[0], "(") && strings.HasSuffix(list[0], ")") {
 		if inner := list[0][1 : len(list[0])-1]; balanced(inner) {
 			return inner // the group that withWord made

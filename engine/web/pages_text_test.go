@@ -90,6 +90,14 @@ func TestQueryWords(t *testing.T) {
 			t.Errorf("%q with %s: %q, want %q; without it again: %q", c[0], c[1], with, c[2], withoutWord(with, c[1]))
 		}
 	}
+	for query, want := range map[string]string{ // without lang:de
+		"mesh OR lang:de lang:de": "mesh OR lang:de", "lang:de net lang:DE": "net",
+		"lang:de NOT lang:de": "NOT lang:de", "NOT lang:de": "NOT",
+	} {
+		if got := withoutWord(query, "lang:de"); got != want {
+			t.Errorf("%q: %q, want %q", query, got, want)
+		}
+	}
 	s, moved := readState(url.Values{"q": {" net "}, "lang": {"de"}, "page": {"-3"}, "sort": {"newest"}, "all": {"1"}})
 	if !moved || s.Query != "net lang:de" || s.Page != 1 || !s.All || s.Explain {
 		t.Errorf("%+v", s)
