@@ -174,6 +174,32 @@ func TestChainShortens(t *testing.T) {
 	w.check()
 }
 
+// TestNewAfterInterruption: a record that an interrupted updatedb left to be made counts as made by the next one.
+func TestNewAfterInterruption(t *testing.T) {
+	w := newWorld(t, admission.Options{MaxRedirects: 2})
+	defer w.close()
+	w.inject(hostA, hostB)
+	w.update(page{url: hostA, redirect: hostA + "1"})
+	w.update(page{url: hostA + "1", redirect: hostA + "2"})
+	w.update(page{url: hostA + "2", redirect: hostA + "3"})
+	segment := w.seal(page{url: hostB, links: []string{hostA + "2"}})
+	var err error
+	for n := 0; ; n++ { // the later it ends, the more is done
+		if _, err = w.p.UpdateDB(&endsAfter{context.Background(), n}, segment); err == nil {
+			t.Fatal("it ends before it makes the record, or not at all")
+		}
+		if unsettled, err := w.p.Unsettled(); err != nil || unsettled {
+			break
+		}
+	}
+	if depthOf(w, hostA+"3") != -1 {
+		t.Fatal("the record was made at once")
+	}
+	if u := w.update(page{url: hostB, at: 1}); u.New != 1 || depthOf(w, hostA+"3") != 0 {
+		t.Errorf("%+v, depth %d", u, depthOf(w, hostA+"3"))
+	}
+}
+
 // TestChainShortensOutside: what a redirect whose chain was too long leads to is withheld, when the chain is short
 // enough and the scope refuses it, as if the chain had been short from the beginning.
 func TestChainShortensOutside(t *testing.T) {

@@ -49,7 +49,7 @@ func (p *Phases) UpdateDB(ctx context.Context, segment uint32) (Updated, error) 
 	}
 	if err == nil {
 		result.Readmitted, err = p.Readmit(ctx)
-		result.New += result.Readmitted.New
+		result.New += left.New + result.Readmitted.New
 		result.Linked += result.Readmitted.Linked
 		result.Woken = mergeHosts(mergeHosts(result.Woken, result.Readmitted.Woken), left.Woken)
 	}
