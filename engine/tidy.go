@@ -105,11 +105,7 @@ func (w *work) removeUnwanted(
 		if err != nil {
 			return err
 		}
-		if signatures != nil && deleted.Signatures != nil {
-			signatures = append(signatures, deleted.Signatures...)
-		} else {
-			signatures = nil // too many: all pages are compared
-		}
+		signatures = phases.JoinSignatures(signatures, deleted.Signatures) // nil: all pages are compared
 	}
 	if !some {
 		return nil

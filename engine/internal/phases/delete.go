@@ -259,3 +259,11 @@ func (d *deletion) marks() error {
 	}
 	return nil
 }
+
+// JoinSignatures returns the signatures of two calls of Delete together, in place of the first; nil: too many.
+func JoinSignatures(some, more []storage.Signature) []storage.Signature {
+	if some == nil || more == nil || len(some)+len(more) > deletedSignatures {
+		return nil
+	}
+	return append(some, more...)
+}

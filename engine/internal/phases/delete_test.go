@@ -50,3 +50,26 @@ func TestDeleteCaptures(t *testing.T) {
 		t.Errorf("to purge: segments %v, %v", got, err)
 	}
 }
+
+// TestJoinSignatures: the signatures of a deletion in many parts are bounded as those of one part are.
+func TestJoinSignatures(t *testing.T) {
+	part := make([]storage.Signature, deletedSignatures/4)
+	all := []storage.Signature{}
+	for n := 1; n <= 4; n++ {
+		if all = JoinSignatures(all, part); len(all) != n*len(part) {
+			t.Fatalf("%d signatures of %d parts", len(all), n)
+		}
+	}
+	if some := JoinSignatures(all, []storage.Signature{}); len(some) != len(all) {
+		t.Errorf("%d signatures after a part without any", len(some))
+	}
+	for name, some := range map[string][]storage.Signature{
+		"one more":      JoinSignatures(all, part[:1]),
+		"too many":      JoinSignatures(part, nil),
+		"too many once": JoinSignatures(nil, part),
+	} {
+		if some != nil {
+			t.Errorf("%s: %d signatures", name, len(some))
+		}
+	}
+}
