@@ -213,11 +213,11 @@ func (m *orphanMarks) page(key []byte, was *storage.Record, linked bool) error {
 		}
 	case !noted:
 		m.result.Unlinked++
+		text := strconv.FormatInt(m.now/1000, 10)
+		r.Meta = slices.DeleteFunc(slices.Clone(r.Meta), isUnlinked) // one that cannot be read
 		if len(r.Meta) >= storage.MetaFieldsMax {
 			return nil
 		}
-		text := strconv.FormatInt(m.now/1000, 10)
-		r.Meta = slices.DeleteFunc(slices.Clone(r.Meta), isUnlinked) // one that cannot be read
 		r.Meta = append(r.Meta, storage.Field{Name: policy.MetaUnlinked, Value: text})
 	default:
 		m.result.Unlinked++

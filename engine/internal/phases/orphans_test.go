@@ -4,6 +4,7 @@ package phases
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -67,6 +68,40 @@ func TestOrphans(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestOrphanWithoutRoom: a page whose metadata has no room for the note since when nothing links to it stays as it is,
+// and a note that cannot be read leaves room for one.
+func TestOrphanWithoutRoom(t *testing.T) {
+	for name, gone := range map[string]bool{"m": false, policy.MetaUnlinked: true} {
+		w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+		defer w.close()
+		w.inject(hostA)
+		w.update(page{url: hostA, links: []string{hostA + "1"}})
+		key := w.key(hostA + "1")
+		full := w.records()[key]
+		full.Meta = []storage.Field{{Name: name, Value: "some text"}}
+		for i := 1; i < storage.MetaFieldsMax; i++ {
+			full.Meta = append(full.Meta, storage.Field{Name: fmt.Sprint("m", i), Value: "1"})
+		}
+		ing := w.store.NewIngestion()
+		defer ing.Abort()
+		err := ing.Table(storage.Crawldb()).Set([]byte(key), storage.AppendRecord(nil, &full))
+		if err = errors.Join(err, ing.Commit()); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			o, err := w.p.MarkOrphans(t.Context(), OrphanOptions{GoneAfter: time.Hour})
+			if err != nil || o.Unlinked != 1 {
+				t.Errorf("%s: %+v, %v", name, o, err)
+			}
+			w.now += 2 * time.Hour.Milliseconds()
+		}
+		r := w.records()[key]
+		if (r.Status == storage.StatusGone) != gone || !gone && !slices.Equal(r.Meta, full.Meta) {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
 }
 
 // orphans calls MarkOrphans and compares with what each record must become.
