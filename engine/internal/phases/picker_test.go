@@ -158,6 +158,31 @@ func TestGenerateBounds(t *testing.T) {
 	})
 }
 
+// TestDealtByAddress: what a bound of addresses keeps out of all fetchlists takes no place of others in the bound of
+// their domain.
+func TestDealtByAddress(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	ing := w.store.NewIngestion()
+	defer ing.Abort()
+	for i, host := range []string{"a", "b", "c"} {
+		at := "https://" + host + ".d.example/"
+		w.inject(at+"1\tnutch.score="+fmt.Sprint(3-i), at+"2\tnutch.score="+fmt.Sprint(3-i))
+		facts := storage.HostFacts{Addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(i / 2)})} // a and b share one
+		value := storage.AppendHostFacts(nil, &facts)
+		if err := ing.Table(storage.HostFactsRange()).Set([]byte(w.key(at).HostKey()), value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ing.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	g, err := w.p.Generate(t.Context(), GenerateOptions{Lists: 2, MaxPerDomain: 2, MaxPerAddress: 1})
+	if err != nil || g.Selected != 4 || g.Held[HeldAddress] != 2 || len(g.Held) != 1 {
+		t.Errorf("%+v, %v", g, err)
+	}
+}
+
 // withinBounds checks that no list exceeds a bound, and no URL is in two.
 func withinBounds(t *rapid.T, lists [][]string, addresses map[urlkey.HostKey]string, o GenerateOptions) {
 	seen := map[string]bool{}
