@@ -74,7 +74,7 @@ func (s *truncatingSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // TestTruncated: a page that is cut off displaces a whole one neither in the index nor as a duplicate nor in
-// conditional requests, in a crawl and in phases.
+// conditional requests nor as the stored copy of what these confirm, in a crawl and in phases.
 func TestTruncated(t *testing.T) {
 	t.Run("crawl", func(t *testing.T) {
 		testTruncated(t, func(e *engine.Engine, in engine.InjectOptions) {
@@ -140,5 +140,11 @@ func testTruncated(t *testing.T, crawl func(*engine.Engine, engine.InjectOptions
 		if got := strings.Join(site.asked[path], " "); got != want {
 			t.Errorf("%s was asked with %q, want %q", path, got, want)
 		}
+	}
+	e := open(t, o)
+	defer mustClose(t, e)
+	stored, err := e.Inspect().StoredCopy(context.Background(), s.URL+"/", time.Time{})
+	if err != nil || stored.Truncated != "" || !strings.Contains(string(stored.Body), "harbour") {
+		t.Errorf("the copy that was confirmed in round 3: %s %q, %v", stored.Truncated, stored.Body, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"mime"
 	"net/http"
@@ -25,8 +26,9 @@ import (
 type CaptureOf struct {
 	Time int64
 	storage.CDX
-	// RevisitOf is the time of the capture with the content that this one confirmed: its answer was 304. 0: it has its
-	// own content, or that capture is gone.
+	// RevisitOf is the time of the capture with the content that this one confirmed: its answer was 304. That is the
+	// newest with its digest, or with any where no digest says which. 0: it has its own content, or that capture is
+	// gone.
 	RevisitOf int64
 
 	unsealed *Unsealed // nil: its segment is sealed, and the store has its parse record
@@ -47,16 +49,17 @@ func (v *visits) captures(ctx context.Context) ([]CaptureOf, error) {
 	key := []byte(v.url.Key())
 	from, to := storage.AppendCDXKey(nil, key, 0), storage.AppendCDXKey(nil, key, math.MaxInt64)
 	var list []CaptureOf
-	content := int64(0)
+	content, contents := int64(0), map[[20]byte]int64{} // times of captures
 	add := func(c CaptureOf) {
 		switch {
 		case c.HTTPStatus == http.StatusNotModified:
-			c.RevisitOf = content
+			c.RevisitOf = cmp.Or(contents[c.Digest], content)
 		case c.HasContent():
-			content = c.Time
+			content, contents[c.Digest] = c.Time, c.Time
 		}
 		if len(list) >= 2*capturesMax {
 			list = append(list[:0], list[len(list)-capturesMax:]...)
+			maps.DeleteFunc(contents, func(_ [20]byte, at int64) bool { return at < list[0].Time })
 		}
 		list = append(list, c)
 	}
