@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 )
 
@@ -78,13 +79,23 @@ func (o *Options) checkOthers(dirs []string, what string) error {
 	for _, dir := range dirs {
 		other := Options{Dir: dir, FS: o.FS}.withDefaults()
 		switch {
-		case filepath.Clean(dir) == filepath.Clean(o.Dir):
+		case o.isOwn(dir):
 			return fmt.Errorf("%s: %w to add: it is the directory that its %s would be added to", dir, ErrNoStore, what)
 		case !other.hasStore():
 			return fmt.Errorf("%w in %s: name the data directory of a crawl", ErrNoStore, dir)
 		}
 	}
 	return nil
+}
+
+// isOwn reports whether a name is one of the own data directory: on disk it may have several.
+func (o *Options) isOwn(dir string) bool {
+	if o.FS != nil {
+		return filepath.Clean(dir) == filepath.Clean(o.Dir)
+	}
+	own, err := os.Stat(o.Dir)
+	other, otherErr := os.Stat(dir)
+	return err == nil && otherErr == nil && os.SameFile(own, other)
 }
 
 // importRecords adds the records of one directory.
