@@ -82,9 +82,13 @@ func TestGuard(t *testing.T) {
 		if answer.StatusCode != c.status || p.Code != c.code {
 			t.Errorf("%s with %v: status %d, %+v", c.method, c.head, answer.StatusCode, p)
 		}
-		for _, name := range []string{"Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy"} {
-			if answer.Header.Get(name) == "" {
-				t.Errorf("%s with %v: no %s", c.method, c.head, name)
+		for name, value := range map[string]string{
+			"Content-Security-Policy": contentPolicy, "X-Content-Type-Options": "nosniff",
+			"Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
+			"Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store",
+		} {
+			if got := answer.Header.Get(name); got != value {
+				t.Errorf("%s with %v: %s is %q", c.method, c.head, name, got)
 			}
 		}
 	}
@@ -95,15 +99,29 @@ func TestGuard(t *testing.T) {
 			t.Errorf("without a token: status %d", status)
 		}
 	}
+	local := New(opened(t, t.TempDir()), Options{Local: true})
+	foreign := map[string]string{"Host": "evil.example", "Origin": "http://evil.example"}
+	if answer := answered(local, request("POST", apiPath+"/crawl/pause", "", foreign)); answer.StatusCode != 200 {
+		t.Errorf("the owner is checked: status %d", answer.StatusCode)
+	}
+	if answer := answered(local, request("GET", "/debug/pprof/goroutine", "", foreign)); answer.StatusCode != 200 {
+		t.Errorf("the owner has no token: status %d", answer.StatusCode)
+	}
+	if answer := answered(without, request("GET", "/?token=", "", nil)); len(answer.Cookies()) > 0 {
+		t.Errorf("without a token a session is opened: %v", answer.Header)
+	}
 }
 
 // TestSession: the address with the token opens a session and leads to the address without.
 func TestSession(t *testing.T) {
 	h := New(opened(t, t.TempDir()), Options{Token: testToken, Prefix: "/p"})
-	answer := answered(h, request("GET", "/p/x?a=1&token="+testToken, "", nil))
+	answer := answered(h, request("GET", "/p/hosts?a=1&token="+testToken, "", nil))
 	cookies := answer.Cookies()
-	if answer.StatusCode != 303 || answer.Header.Get("Location") != "/p/x?a=1" || len(cookies) != 1 {
+	if answer.StatusCode != 303 || answer.Header.Get("Location") != "/p/hosts?a=1" || len(cookies) != 1 {
 		t.Fatal(answer)
+	}
+	if body, err := io.ReadAll(answer.Body); err != nil || strings.Count(string(body), "<") > 2 {
+		t.Errorf("a page with the way to it: %s, %v", body, err) // net/http says where it is in one link
 	}
 	if c := cookies[0]; !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/p/" ||
 		strings.Contains(c.Value, testToken) {
@@ -116,6 +134,7 @@ func TestSession(t *testing.T) {
 	}
 	for target, status := range map[string]int{
 		"/p/?token=x": 401, "/p/?token=": 401, "/p//evil.example/?token=" + testToken: 303,
+		"/p/?atoken=x": 200,
 	} {
 		answer := answered(h, request("GET", target, "", nil))
 		if to := answer.Header.Get("Location"); answer.StatusCode != status || strings.HasPrefix(to, "//") {

@@ -25,7 +25,7 @@ func TestProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := dialed(t, dir)
-	server := httptest.NewServer(NewProxy(c, Options{Token: testToken}))
+	server := httptest.NewServer(NewProxy(c, Options{Token: testToken, Hosts: []string{"search.example"}, Local: true}))
 	defer server.Close()
 	s := &site{t: t, e: e, api: server.URL}
 	reader := []string{"Authorization", "none"}
@@ -44,6 +44,8 @@ func TestProxy(t *testing.T) {
 		{"GET", "/debug/pprof/heap", 401, append([]string{"Connection", passedHeader}, reader...)},
 		{"GET", "/healthz", 200, reader}, {"GET", "/readyz", 200, reader}, {"POST", "/healthz", 405, nil},
 		{"GET", "/healthz", 421, []string{"Host", "evil.example"}},
+		{"GET", apiPath + "/index", 200, []string{"Host", "search.example"}}, // which only the proxy knows
+		{"HEAD", apiPath + "/index", 200, reader}, {"OPTIONS", apiPath + "/index", 405, reader},
 	} {
 		if status, _, text := s.ask(r.method, r.path, "", r.head...); status != r.status {
 			t.Errorf("%s %s: status %d, not %d: %s", r.method, r.path, status, r.status, text)

@@ -68,6 +68,12 @@ func TestQueuePatience(t *testing.T) {
 	if _, ok := q.join(at, aSearch, true); !ok {
 		t.Error("who is patient is refused")
 	}
+	for q.waiting[aSearch] > 0 {
+		q.part(aSearch)
+	}
+	if got, ok := q.join(at.Add(calmTime-1), aSearch, false); got == slotTime || !ok {
+		t.Errorf("soon after one was refused at once: may wait %v (%v)", got, ok)
+	}
 	for range 200 {
 		q.note(aSearch, time.Minute)
 	}
