@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package segment_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/internal/segment"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// sealed stores what was fetched as one segment.
+func (w *world) sealed(attempts ...*segment.Attempt) uint32 {
+	w.Helper()
+	open := w.create()
+	w.storeAll(open, attempts...)
+	open.End()
+	_, err := open.Finish(ctx)
+	w.must(err)
+	return open.Number()
+}
+
+// linked takes sealed segments to linked. content says of URLs in which segment crawldb has their content.
+func (w *world) linked(content map[string]uint32, numbers ...uint32) {
+	w.Helper()
+	for _, number := range numbers {
+		for seg := w.record(number); seg.State < storage.SegmentLinked; {
+			seg.State++
+			ing := w.store.NewIngestion()
+			w.must(ing.PutSegment(seg))
+			w.must(ing.Commit())
+		}
+	}
+	w.must(w.store.Apply(func(b *storage.Batch) error {
+		for url, number := range content {
+			r := storage.Record{Status: storage.StatusFetched, Segment: number}
+			key := []byte(parseURL(w.TB, url).Key())
+			if err := b.Set(storage.Crawldb(), key, storage.AppendRecord(nil, &r)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// TestPurgeReplaced: of a segment go the parse records that are neither the content of their URL nor its newest fetch,
+// with their links; a file without any other goes with its captures; and all of it is counted. Files of others stay.
+func TestPurgeReplaced(t *testing.T) {
+	w := newWorld(t)
+	const again, once, kept, late = "http://h.example/again", "http://h.example/once", "http://h.example/kept",
+		"http://h.example/late"
+	first := w.sealed(page(t, again), failed(t, late, fetch.FailDNS))
+	file := w.path(first, 0)
+	size, err := w.files.Size(file)
+	w.must(err)
+	at := func(a *segment.Attempt, minutes int) *segment.Attempt {
+		a.At = a.At.Add(time.Duration(minutes) * time.Minute)
+		a.Response.Start, a.Response.End = a.At, a.At
+		return a
+	}
+	second := w.sealed(page(t, once), page(t, kept))
+	third := w.sealed(at(page(t, again), 3), at(page(t, late), 3), failed(t, kept, fetch.FailDNS))
+	fourth := w.sealed(at(page(t, kept), 4)) // and its content is the old one
+	w.linked(map[string]uint32{again: third, once: second, kept: second, late: third}, first, second, third, fourth)
+	next := parseURL(t, "http://h.example/next").Key()
+	w.must(w.store.Apply(func(b *storage.Batch) error {
+		for number, url := range map[uint32]string{first: again, second: once} {
+			row := storage.AppendInlinks(nil, []storage.Inlink{{From: parseURL(t, url).Key(), Anchor: "next"}})
+			if err := b.Set(storage.Linkdb(), storage.AppendLinkdbKey(nil, []byte(next), number), row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	// What a crash leaves of a file that is written again goes too; what may be another's stays.
+	torn, others := segment.FileName(third, 7), []string{
+		segment.FileName(fourth+1, 0), fmt.Sprintf("seine-%d-mine.warc.gz", third), "mine.warc.gz",
+	}
+	for _, name := range append(others, torn) {
+		w.replace(warcDir+"/"+name, []byte("some"))
+	}
+	var relinked []string
+	purged, err := w.Purge(ctx, func(key []byte) error {
+		relinked = append(relinked, string(key))
+		return nil
+	})
+	want := segment.Purged{Parsed: 3, Inlinks: 1, Captures: 1, Removed: 1, Bytes: size + int64(len("some"))}
+	if err != nil || purged != want {
+		t.Errorf("purged %+v (%v), want %+v", purged, err, want)
+	}
+	if !slices.Equal(relinked, []string{string(next)}) {
+		t.Errorf("lost links: %q", relinked)
+	}
+	if links, err := w.store.Inlinks(next, 10); err != nil || len(links) != 1 || links[0].From != parseURL(t, once).Key() {
+		t.Errorf("links that are left: %v, %v", links, err)
+	}
+	key := func(url string) string { return string(parseURL(t, url).Key()) }
+	for number, left := range map[uint32]string{
+		first: "", second: key(kept) + " " + key(once), third: key(again) + " " + key(late), fourth: key(kept),
+	} {
+		if keys := w.keys(number); keys != left {
+			t.Errorf("segment %d has %q, want %q", number, keys, left)
+		}
+	}
+	if _, err := w.files.Size(file); err == nil || len(w.record(first).WARC) > 0 {
+		t.Errorf("%s is left, or %+v", file, w.record(first))
+	}
+	if names, err := w.files.List(warcDir); err != nil || slices.Contains(names, torn) ||
+		slices.ContainsFunc(others, func(name string) bool { return !slices.Contains(names, name) }) {
+		t.Errorf("files %q, %v", names, err)
+	}
+	if purged, err := w.Purge(ctx, nil); err != nil || purged != (segment.Purged{}) {
+		t.Errorf("again: %+v, %v", purged, err)
+	}
+}
+
+// TestPurgeWaits: a file with a part of a segment that is not linked yet waits for a later Purge, and so does the mark
+// of its deleted pages. Whoever writes it goes on in another file.
+func TestPurgeWaits(t *testing.T) {
+	w := newWorld(t)
+	const gone, stays, more, other = "http://h.example/gone", "http://h.example/stays", "http://h.example/more",
+		"http://h.example/other"
+	old := w.create()
+	w.storeAll(old, page(t, gone), page(t, stays))
+	open := w.create()
+	old.End()
+	_, err := old.Finish(ctx)
+	w.must(err)
+	w.storeAll(open, page(t, more))
+	w.linked(map[string]uint32{stays: old.Number()}, old.Number())
+	file := w.path(old.Number(), 0)
+	w.must(w.store.Apply(func(b *storage.Batch) error { // as package phases deletes a page
+		key := []byte(parseURL(t, gone).Key())
+		sc := w.store.Scan(storage.CDXRange(), storage.AppendCDXKey(nil, key, 0), storage.AppendCDXKey(nil, key, 1<<62))
+		defer sc.Close()
+		for sc.Next() {
+			w.must(b.Delete(storage.CDXRange(), sc.Key()))
+		}
+		w.must(b.Delete(storage.ParseLinks(old.Number()), key))
+		w.must(b.Delete(storage.ParseTextRange(old.Number()), key))
+		return b.Set(storage.Meta(), storage.AppendDeletedInKey(nil, old.Number()), nil)
+	}))
+	pages := func(path string) (urls []string) {
+		for _, r := range w.records(path) {
+			if r.Type == warc.TypeResponse {
+				urls = append(urls, r.URI)
+			}
+		}
+		return urls
+	}
+	waits := func(step string) {
+		t.Helper()
+		purged, err := w.Purge(ctx, nil)
+		marked, markedErr := w.store.DeletedIn()
+		if err != nil || markedErr != nil || purged != (segment.Purged{Waiting: 1}) || !marked[old.Number()] {
+			t.Errorf("%s: purged %+v, marked %v: %v, %v", step, purged, marked, err, markedErr)
+		}
+		if urls := pages(file); fmt.Sprint(urls) != fmt.Sprint([]string{gone, stays, more}) {
+			t.Errorf("%s: the file has %q", step, urls)
+		}
+	}
+	waits("while it is written")
+	w.storeAll(open, page(t, other))
+	open.End()
+	_, err = open.Finish(ctx)
+	w.must(err)
+	if files := w.record(open.Number()).WARC; len(files) != 2 {
+		t.Fatalf("the segment that was written has %+v", files)
+	}
+	waits("before its other segment is linked")
+	was := int64(len(w.bytes(file)))
+	w.linked(map[string]uint32{more: open.Number(), other: open.Number()}, open.Number())
+	purged, err := w.Purge(ctx, nil)
+	marked, markedErr := w.store.DeletedIn()
+	if err != nil || markedErr != nil || purged.Rewritten != 1 || purged.Removed != 0 || purged.Captures != 1 ||
+		purged.Waiting != 0 || len(marked) > 0 {
+		t.Errorf("at last: purged %+v, marked %v: %v, %v", purged, marked, err, markedErr)
+	}
+	var left []string
+	for _, number := range []uint32{old.Number(), open.Number()} {
+		files := w.record(number).WARC
+		for _, o := range w.outcomes(number) {
+			if !slices.ContainsFunc(files, func(f storage.WARCFile) bool { return f.Holds(o.Location) }) {
+				t.Errorf("%+v is not in the files of segment %d: %+v", o.Location, number, files)
+			}
+		}
+		for _, f := range files {
+			if path := warcDir + "/" + f.Name; !slices.Contains(left, path) {
+				left = append(left, path)
+			}
+		}
+	}
+	if now := int64(len(w.bytes(left[0]))); purged.Bytes != was-now {
+		t.Errorf("%d bytes less, not %d less %d", purged.Bytes, was, now)
+	}
+	if slices.Contains(left, file) || len(left) != 2 || !slices.Equal(pages(left[0]), []string{stays, more}) ||
+		!slices.Equal(pages(left[1]), []string{other}) {
+		t.Errorf("files %q", left)
+	}
+}
