@@ -347,12 +347,7 @@ func (g *purge) replace(name string, parts []storage.WARCPart, run *storage.Run)
 
 // changed returns the segments with parts in a file, with their parts in other files that hold the same now.
 func (g *purge) changed(name string, parts, now []storage.WARCPart) (list []storage.Segment) {
-	done := map[uint32]bool{}
 	for _, p := range parts {
-		if done[p.Segment] {
-			continue
-		}
-		done[p.Segment] = true
 		seg := g.segments[p.Segment]
 		var files []storage.WARCFile
 		for _, f := range seg.WARC {

@@ -251,7 +251,6 @@ func (w *rewriting) writeOutcomes(ing *storage.Ingestion, moved *storage.Run) er
 			known.Close() // Find has returned its error
 		}
 	}()
-	var written []byte // the key of the last record that has its new place
 	for n := 0; moved.Next(); n++ {
 		if n%4096 == 0 && w.ctx.Err() != nil {
 			return w.ctx.Err()
@@ -265,9 +264,6 @@ func (w *rewriting) writeOutcomes(ing *storage.Ingestion, moved *storage.Run) er
 			}
 			of, known = number, storage.NewFinder(w.s.env.Store, storage.ParseLinks(number))
 			table = ing.Table(storage.ParseLinks(number))
-		}
-		if bytes.Equal(moved.Key(), written) { // of two fetches of a URL in one segment, the record names one
-			continue
 		}
 		key := moved.Key()[4:]
 		old, err := known.Find(key)
@@ -284,14 +280,13 @@ func (w *rewriting) writeOutcomes(ing *storage.Ingestion, moved *storage.Run) er
 		w.place = appendPlace(w.place[:0], o.Location.File, o.Location.Offset)
 		w.place = binary.LittleEndian.AppendUint16(w.place, uint16(len(w.place)))
 		now, ok := bytes.CutPrefix(moved.Value(), w.place)
-		if !ok || len(now) <= 8 {
+		if !ok { // of two fetches of a URL in one segment, the record names one
 			continue
 		}
 		o.Location.Offset, o.Location.File = int64(binary.LittleEndian.Uint64(now)), string(now[8:])
 		if err := table.Set(key, storage.AppendFetchOutcome(nil, &o)); err != nil {
 			return err
 		}
-		written = append(written[:0], moved.Key()...)
 	}
 	return nil
 }
