@@ -110,12 +110,15 @@ func (d *dropping) find(
 			}
 		}
 	}
-	if pages*d.p.captureSteps < all {
+	switch {
+	case len(segments) == 0:
+		return after, false, nil
+	case pages*d.p.captureSteps < all:
 		err = d.each(ctx, segments)
-	} else if len(segments) > 0 {
+	default:
 		err = d.all(ctx, segments)
 	}
-	return upTo, len(segments) > 0, err
+	return upTo, true, err
 }
 
 // versions are the captures of one page after the other, beside its record.

@@ -149,3 +149,65 @@ func TestMergeLinks(t *testing.T) {
 		}
 	})
 }
+
+// TestMergeLinksPart: with a bound, MergeLinks looks at about as many rows as it says, goes on where it ended, and
+// leaves targets of a few rows alone, which it does not without one. Once it has looked at all of them at once it does
+// so again only when linkdb changed, or when fewer rows are to be left.
+func TestMergeLinksPart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+	defer w.close()
+	ctx := context.Background()
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	const targets = 4
+	var links []string
+	for i := range targets {
+		links = append(links, fmt.Sprintf("http://to.example/%d", i))
+	}
+	w.inject("http://from.example/")
+	linking := 0
+	link := func(segments int) {
+		for range segments {
+			linking++
+			segment := w.seal(page{url: fmt.Sprintf("http://from.example/%d", linking), links: links})
+			if _, err := w.p.UpdateDB(ctx, segment); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.p.InvertLinks(ctx, segment); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	merge := func(step string, ctx context.Context, most int, want LinksMerged) {
+		t.Helper()
+		r, err := w.p.MergeLinks(ctx, most, nil)
+		if err != nil || r != want {
+			t.Errorf("%s: %+v (%v), want %+v", step, r, err, want)
+		}
+		links, rows := w.linkdb()
+		if len(links) != targets*linking || len(rows) != targets {
+			t.Fatalf("%s: %d links of %d targets", step, len(links), len(rows))
+		}
+	}
+	const few, many = rowsSettled, rowsSettled + 1
+	link(many)
+	merge("the first half", ctx, many+1, LinksMerged{Targets: 2, Rows: 2 * many})
+	if _, rows := w.linkdb(); rows[w.key(links[1])] != 1 || rows[w.key(links[2])] != many {
+		t.Errorf("after the first half: %v", rows)
+	}
+	merge("the second half", ctx, many+1, LinksMerged{Targets: 2, Rows: 2 * many})
+	merge("all at once", ctx, targets+1, LinksMerged{Done: true})
+	merge("nothing to look at", ended, targets+1, LinksMerged{Done: true})
+	if _, err := w.p.MergeLinks(ended, 0, nil); err == nil {
+		t.Error("fewer rows are to be left, and nobody looks")
+	}
+	link(few - 1) // a merged row and these
+	merge("few rows", ctx, targets*few+1, LinksMerged{Done: true})
+	merge("without a bound", ctx, 0, LinksMerged{Targets: targets, Rows: targets * few, Done: true})
+	merge("fewer are left", ended, targets+1, LinksMerged{Done: true})
+	link(many - 1)
+	merge("linkdb changed", ctx, many, LinksMerged{Targets: 1, Rows: many})
+	merge("without a bound, from the first on", ctx, 0,
+		LinksMerged{Targets: targets - 1, Rows: (targets - 1) * many, Done: true})
+}
