@@ -120,39 +120,48 @@ func TestPurgeReplaced(t *testing.T) {
 }
 
 // TestPurgeWaits: a file with a part of a segment that is not linked yet waits for a later Purge, and so does the mark
-// of its deleted pages. Whoever writes it goes on in another file.
+// of its deleted pages. Whoever writes it goes on in another file. At last the file is written again without the
+// records of these pages, and with all others.
 func TestPurgeWaits(t *testing.T) {
 	w := newWorld(t)
 	const gone, stays, more, other = "http://h.example/gone", "http://h.example/stays", "http://h.example/more",
 		"http://h.example/other"
+	const same, sameGone = "http://h.example/same", "http://h.example/same/gone"
+	const failedGone, failedStays = "http://h.example/failed/gone", "http://h.example/failed/stays"
 	old := w.create()
-	w.storeAll(old, page(t, gone), page(t, stays))
+	w.storeAll(old, page(t, gone), failed(t, failedGone, fetch.FailDNS), failed(t, failedStays, fetch.FailDNS),
+		page(t, stays), response(t, same, "HTTP/1.1 304 Not Modified", "", ""),
+		response(t, sameGone, "HTTP/1.1 304 Not Modified", "", ""))
 	open := w.create()
 	old.End()
 	_, err := old.Finish(ctx)
 	w.must(err)
 	w.storeAll(open, page(t, more))
-	w.linked(map[string]uint32{stays: old.Number()}, old.Number())
+	w.linked(map[string]uint32{stays: old.Number(), failedStays: old.Number(), same: old.Number()}, old.Number())
 	file := w.path(old.Number(), 0)
-	w.must(w.store.Apply(func(b *storage.Batch) error { // as package phases deletes a page
-		key := []byte(parseURL(t, gone).Key())
-		sc := w.store.Scan(storage.CDXRange(), storage.AppendCDXKey(nil, key, 0), storage.AppendCDXKey(nil, key, 1<<62))
-		defer sc.Close()
-		for sc.Next() {
-			w.must(b.Delete(storage.CDXRange(), sc.Key()))
+	w.must(w.store.Apply(func(b *storage.Batch) error { // as package phases deletes pages
+		for _, url := range []string{gone, failedGone, sameGone} {
+			key := []byte(parseURL(t, url).Key())
+			end := storage.AppendCDXKey(nil, key, 1<<62)
+			sc := w.store.Scan(storage.CDXRange(), storage.AppendCDXKey(nil, key, 0), end)
+			for sc.Next() {
+				w.must(b.Delete(storage.CDXRange(), sc.Key()))
+			}
+			w.must(sc.Close())
+			w.must(b.Delete(storage.ParseLinks(old.Number()), key))
+			w.must(b.Delete(storage.ParseTextRange(old.Number()), key))
 		}
-		w.must(b.Delete(storage.ParseLinks(old.Number()), key))
-		w.must(b.Delete(storage.ParseTextRange(old.Number()), key))
 		return b.Set(storage.Meta(), storage.AppendDeletedInKey(nil, old.Number()), nil)
 	}))
-	pages := func(path string) (urls []string) {
+	records := func(path string, without ...string) (list []string) {
 		for _, r := range w.records(path) {
-			if r.Type == warc.TypeResponse {
-				urls = append(urls, r.URI)
+			if r.Type != warc.TypeWarcinfo && !slices.Contains(without, r.URI) {
+				list = append(list, fmt.Sprint(r.Type, " ", r.URI))
 			}
 		}
-		return urls
+		return list
 	}
+	all := records(file)
 	waits := func(step string) {
 		t.Helper()
 		purged, err := w.Purge(ctx, nil)
@@ -160,8 +169,8 @@ func TestPurgeWaits(t *testing.T) {
 		if err != nil || markedErr != nil || purged != (segment.Purged{Waiting: 1}) || !marked[old.Number()] {
 			t.Errorf("%s: purged %+v, marked %v: %v, %v", step, purged, marked, err, markedErr)
 		}
-		if urls := pages(file); fmt.Sprint(urls) != fmt.Sprint([]string{gone, stays, more}) {
-			t.Errorf("%s: the file has %q", step, urls)
+		if list := records(file); !slices.Equal(list, all) {
+			t.Errorf("%s: the file has %q, not %q", step, list, all)
 		}
 	}
 	waits("while it is written")
@@ -173,11 +182,11 @@ func TestPurgeWaits(t *testing.T) {
 		t.Fatalf("the segment that was written has %+v", files)
 	}
 	waits("before its other segment is linked")
-	was := int64(len(w.bytes(file)))
+	was, want := int64(len(w.bytes(file))), records(file, gone, failedGone, sameGone)
 	w.linked(map[string]uint32{more: open.Number(), other: open.Number()}, open.Number())
 	purged, err := w.Purge(ctx, nil)
 	marked, markedErr := w.store.DeletedIn()
-	if err != nil || markedErr != nil || purged.Rewritten != 1 || purged.Removed != 0 || purged.Captures != 1 ||
+	if err != nil || markedErr != nil || purged.Rewritten != 1 || purged.Removed != 0 || purged.Captures != 3 ||
 		purged.Waiting != 0 || len(marked) > 0 {
 		t.Errorf("at last: purged %+v, marked %v: %v, %v", purged, marked, err, markedErr)
 	}
@@ -198,8 +207,10 @@ func TestPurgeWaits(t *testing.T) {
 	if now := int64(len(w.bytes(left[0]))); purged.Bytes != was-now {
 		t.Errorf("%d bytes less, not %d less %d", purged.Bytes, was, now)
 	}
-	if slices.Contains(left, file) || len(left) != 2 || !slices.Equal(pages(left[0]), []string{stays, more}) ||
-		!slices.Equal(pages(left[1]), []string{other}) {
+	if slices.Contains(left, file) || len(left) != 2 {
 		t.Errorf("files %q", left)
+	}
+	if list := records(left[0]); len(want) == len(all) || !slices.Equal(list, want) {
+		t.Errorf("%s has %q, want %q", left[0], list, want)
 	}
 }
