@@ -96,7 +96,8 @@ func TestPurgeReplaced(t *testing.T) {
 	if !slices.Equal(relinked, []string{string(next)}) {
 		t.Errorf("lost links: %q", relinked)
 	}
-	if links, err := w.store.Inlinks(next, 10); err != nil || len(links) != 1 || links[0].From != parseURL(t, once).Key() {
+	links, err := w.store.Inlinks(next, 10)
+	if err != nil || len(links) != 1 || links[0].From != parseURL(t, once).Key() {
 		t.Errorf("links that are left: %v, %v", links, err)
 	}
 	key := func(url string) string { return string(parseURL(t, url).Key()) }
