@@ -54,6 +54,39 @@ func TestVoteOnce(t *testing.T) {
 	})
 }
 
+// TestVoteOfRedirect: a page that redirects casts its one vote for the target; it has none left for another target, nor
+// for links when it has content one day, and none for a target when its links had it.
+func TestVoteOfRedirect(t *testing.T) {
+	const moved, again, linked = hostA + "moved", hostA + "again", hostA + "linked"
+	for _, status := range []storage.FetchStatus{storage.FetchRedirTemp, storage.FetchRedirPerm} {
+		first, second := page{status: status, redirect: moved}, page{status: status, redirect: again}
+		content := page{content: 1, links: []string{linked}}
+		for _, c := range []struct {
+			fetches []page
+			voted   string
+		}{
+			{[]page{first, first, second}, moved}, {[]page{first, content, content}, moved},
+			{[]page{content, first, content}, linked},
+		} {
+			w := newWorld(t, admission.Options{})
+			w.inject(hostA)
+			for n, p := range c.fetches {
+				p.url, p.at = hostA, int64(n+1)
+				w.update(p)
+			}
+			records := w.records()
+			for _, to := range []string{moved, again, linked} {
+				want := map[bool]float64{true: 1}[to == c.voted]
+				if got := records[w.key(to)].Score; got != want {
+					t.Errorf("%v: %s has %v, want %v", c.fetches, to, got, want)
+				}
+			}
+			w.check()
+			w.close()
+		}
+	}
+}
+
 // TestTruncatedThenFailure: fetches that brought a part of a page are not failures, so what fails after them has all of
 // its attempts; and the whole content that came before all of it stays.
 func TestTruncatedThenFailure(t *testing.T) {
