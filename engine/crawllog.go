@@ -28,7 +28,8 @@ import (
 // A line is written about five seconds after the fetch is durable. Where the page that links to the URL is not in
 // linkdb yet, its line waits for it, half a minute at most. Lines are durable before their segment is sealed. What a
 // crash leaves unwritten, the next crawl, fetch or parse writes when it reads the segment back. So each fetch that
-// counts has one line, and none has two, unless the log itself is lost or changed.
+// counts has one line, and none has two, unless the log itself is lost or changed. Another program may rename or remove
+// the file at any time: the next line begins a new one.
 type CrawlLogOptions struct {
 	Path string // of the log; "": none is written
 	// Format is "json" (also ""), one object a line, or "heritrix", the layout of Heritrix's crawl.log.

@@ -16,14 +16,15 @@
 //
 // Open cuts off what a crash left of a line, and begins a new file if the old one has the other format. Write appends
 // lines with one write to the file; a file that would become longer than MaxBytes is renamed first, to the next number.
-// Sync makes the lines durable. Close ends it.
+// Before a write it looks whether somebody else renamed or removed the file, as logrotate does, and then begins a new
+// one. Sync makes the lines durable. Close ends it.
 //
 // # Invariants
 //
 //   - A line has one line feed, its last byte, and no other control character, whatever servers send.
 //   - A line in the layout of Heritrix has twelve fields, and no space within one.
 //   - A line is written whole or, after a crash, cut off by the next Open.
-//   - A file never changes after it was renamed.
+//   - A file never changes after Write renamed it.
 //
 // # Who runs it
 //

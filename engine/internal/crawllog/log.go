@@ -41,10 +41,7 @@ type Log struct {
 // Open opens a log, and creates it and its folder if they do not exist.
 func Open(o Options) (*Log, error) {
 	l := &Log{o: o}
-	err := os.MkdirAll(filepath.Dir(o.Path), 0o755)
-	if err == nil {
-		err = l.open()
-	}
+	err := l.open()
 	if err == nil && l.size > 0 && !l.sameFormat() {
 		err = l.rotate()
 	}
@@ -54,8 +51,11 @@ func Open(o Options) (*Log, error) {
 	return l, nil
 }
 
-// open opens the file and cuts off a line that is not whole.
+// open opens the file, makes its folder, and cuts off a line that is not whole.
 func (l *Log) open() error {
+	if err := os.MkdirAll(filepath.Dir(l.o.Path), 0o755); err != nil {
+		return err
+	}
 	f, err := os.OpenFile(l.o.Path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
@@ -69,6 +69,30 @@ func (l *Log) open() error {
 	}
 	l.file, l.size = f, size
 	return nil
+}
+
+// follow opens the file of the log's path if somebody renamed or removed the one that is open, as logrotate does, and
+// sees what was cut off.
+func (l *Log) follow() error {
+	if l.err != nil {
+		return l.err
+	}
+	is, err := l.file.Stat()
+	if err != nil {
+		return err
+	}
+	l.size = is.Size()
+	switch at, err := os.Stat(l.o.Path); {
+	case err == nil && os.SameFile(at, is):
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	old := l.file
+	if err := errors.Join(old.Sync(), l.open()); err != nil {
+		return err
+	}
+	return old.Close()
 }
 
 // wholeLines returns the length of a file up to its last line feed.
@@ -100,8 +124,8 @@ func (l *Log) sameFormat() bool {
 func (l *Log) Write(entries []Entry) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err != nil {
-		return l.err
+	if err := l.follow(); err != nil {
+		return err
 	}
 	l.buf = l.buf[:0]
 	for i := range entries {
@@ -168,7 +192,7 @@ func (l *Log) older() (numbers []int, err error) {
 	list, err := os.ReadDir(filepath.Dir(l.o.Path))
 	for _, e := range list {
 		digits, ok := strings.CutPrefix(e.Name(), filepath.Base(l.o.Path)+".")
-		if n, err := strconv.Atoi(digits); ok && err == nil && n > 0 {
+		if n, err := strconv.Atoi(digits); ok && err == nil && n > 0 && l.numbered(n) == l.o.Path+"."+digits {
 			numbers = append(numbers, n)
 		}
 	}
@@ -201,6 +225,9 @@ func (l *Log) Close() error {
 func (l *Log) Since(from time.Time, fn func(url string, begun time.Time)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.follow(); err != nil {
+		return err
+	}
 	old, err := l.older()
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ package crawllog
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -181,4 +182,53 @@ func TestSince(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestOthersRotate: what other programs do with the file costs no line that comes after it.
+func TestOthersRotate(t *testing.T) {
+	e := sample()
+	line := string(JSON.append(nil, &e))
+	for name, rotate := range map[string]func(path string) error{
+		"renamed":             func(path string) error { return os.Rename(path, path+".1") },
+		"removed":             os.Remove,
+		"cut off":             func(path string) error { return os.Truncate(path, 0) },
+		"replaced":            replace,
+		"removed with folder": func(path string) error { return os.RemoveAll(filepath.Dir(path)) },
+	} {
+		path := filepath.Join(t.TempDir(), "logs", "crawl.log")
+		l, err := Open(Options{Path: path, Format: JSON, MaxBytes: 2 * int64(len(line))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write := func() {
+			t.Helper()
+			if err := l.Write([]Entry{e}); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		write()
+		if err := rotate(path); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 { // the third is beyond MaxBytes
+			write()
+		}
+		for path, want := range map[string]string{path + ".00001": line + line, path: line} {
+			if got, err := os.ReadFile(path); string(got) != want || err != nil {
+				t.Errorf("%s: %s has %q, %v", name, path, got, err)
+			}
+		}
+		seen := 0
+		if err := l.Since(begun.Add(-time.Hour), func(string, time.Time) { seen++ }); err != nil || seen != 3 {
+			t.Errorf("%s: Since finds %d lines, %v", name, seen, err)
+		}
+		if err := l.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// replace puts an empty file in the place of one.
+func replace(path string) error {
+	return errors.Join(os.Rename(path, path+"-20260102"), os.WriteFile(path, nil, 0o644))
 }
