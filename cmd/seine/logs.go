@@ -26,8 +26,41 @@ import (
 // programLog drops everything.
 type programLog struct {
 	*slog.Logger
-	file *os.File // nil: it is stderr
+	file *logFile // nil: it is stderr
 	json bool
+}
+
+// logFile is a file that lines are added to. Not safe for concurrent use: a slog.Handler writes one record at a time.
+type logFile struct {
+	path string
+	file *os.File
+}
+
+// open opens the file, and creates it and its folder if they do not exist.
+func (l *logFile) open() error {
+	if err := os.MkdirAll(filepath.Dir(l.path), 0o755); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err == nil {
+		l.file = file
+	}
+	return err
+}
+
+// Write adds a line. If somebody renamed or removed the file, as logrotate does, the line begins a new one, or, where
+// none can be opened, goes to the old one.
+func (l *logFile) Write(line []byte) (int, error) {
+	is, err := l.file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if at, err := os.Stat(l.path); err != nil || !os.SameFile(at, is) {
+		if old := l.file; l.open() == nil {
+			old.Close() // each record was written when it was logged
+		}
+	}
+	return l.file.Write(line)
 }
 
 // logs are the files that the settings name for lines of a crawl and of the program.
@@ -49,11 +82,8 @@ func (f *flags) openLog(cmd *cobra.Command) (*programLog, error) {
 	var l programLog
 	var to io.Writer = cmd.ErrOrStderr()
 	if name != "" {
-		err := os.MkdirAll(filepath.Dir(name), 0o755)
-		if err == nil {
-			l.file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
-		}
-		if err != nil {
+		l.file = &logFile{path: name}
+		if err := l.file.open(); err != nil {
 			return nil, f.fault("log", fileError(name, err))
 		}
 		to = l.file
@@ -85,7 +115,7 @@ func (l *programLog) end(err error) {
 		l.Info("ends")
 	}
 	if l.file != nil {
-		l.file.Close() // each record was written when it was logged
+		l.file.file.Close() // each record was written when it was logged
 	}
 }
 
