@@ -96,7 +96,7 @@ type Link struct {
 // survives. (Nutch: ScoringFilter.)
 //
 // Law: scores are finite and not negative, and a greater sum gives no lower score. Each answer depends on the
-// arguments alone. Any goroutine may call any method.
+// arguments alone. Any goroutine may call any method. The engine takes a NaN for 0, and bounds what is infinite.
 type Scorer interface {
 	// Inject returns the score of a new seed. given is the seed line's own score, or 1.
 	Inject(given float64) float64

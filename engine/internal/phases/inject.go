@@ -127,7 +127,7 @@ func (p *Phases) addSeed(w *seedReader, line *seedLine) error {
 	}
 	r.Score = p.seedScore()
 	if !math.IsNaN(given) {
-		r.Score = p.env.Scorer.Inject(given)
+		r.Score = finite(p.env.Scorer.Inject(given))
 	}
 	w.key = w.memo.AppendKey(w.key[:0], line.url)
 	w.value = storage.AppendRecord(appendPlace(w.value[:0], line.place), &r)

@@ -39,7 +39,7 @@ func (p *Phases) applyLinks(x linkSum, r *storage.Record, known, sitemap bool) {
 		sum += p.seedScore()
 	}
 	if x.any || sitemap && !known {
-		r.Score = p.env.Scorer.Update(r.Score, sum)
+		r.Score = finite(p.env.Scorer.Update(r.Score, finite(sum)))
 	}
 	switch {
 	case sitemap:
@@ -55,7 +55,7 @@ func (p *Phases) applyLinks(x linkSum, r *storage.Record, known, sitemap bool) {
 // scoreByDepth gives a record whose depth may have changed the score of its depth, if scores follow from that.
 func (p *Phases) scoreByDepth(r *storage.Record) {
 	if s, ok := p.env.Scorer.(policy.DepthScorer); ok {
-		r.Score = s.AtDepth(r.Depth)
+		r.Score = finite(s.AtDepth(r.Depth))
 	}
 }
 

@@ -116,7 +116,7 @@ func New(env Env) *Phases {
 }
 
 // seedScore is the score of a seed that is given none, and of a sitemap.
-func (p *Phases) seedScore() float64 { return p.env.Scorer.Inject(p.env.SeedScore) }
+func (p *Phases) seedScore() float64 { return finite(p.env.Scorer.Inject(p.env.SeedScore)) }
 
 func (p *Phases) now() int64 { return p.env.Now().UnixMilli() }
 
@@ -157,4 +157,17 @@ func (e *segmentError) Unwrap() error { return e.kind }
 // WithText returns an error with a text of its own that is kind by errors.Is.
 func WithText(kind error, format string, args ...any) error {
 	return &segmentError{fmt.Sprintf(format, args...), kind}
+}
+
+// scoreMax is the greatest score of a record: above it there is no better class (storage.ScoreClass), and the scores of
+// all records still have a sum.
+const scoreMax = 0x1p127
+
+// finite makes what a Scorer returned a finite number, as its law wants it: a NaN would stay in its record, and go from
+// there to all that its page links to, and JSON has no form for it.
+func finite(score float64) float64 {
+	if math.IsNaN(score) {
+		return 0
+	}
+	return max(-scoreMax, min(score, scoreMax))
 }
