@@ -307,6 +307,21 @@ func (s *Store) Setting(name string) (value string, ok bool, err error) {
 	return string(stored), ok, nil
 }
 
+// Settings returns all settings by name, but for the numbers of index writers.
+func (s *Store) Settings() (map[string]string, error) {
+	all, prefix := map[string]string{}, []byte(identityPrefix)
+	sc := s.Scan(Meta(), prefix, keyAfterPrefix(prefix))
+	for sc.Next() {
+		if name := string(sc.Key()[len(prefix):]); !strings.HasPrefix(name, sentSetting) {
+			all[name] = string(sc.Value())
+		}
+	}
+	if err := sc.Close(); err != nil {
+		return nil, fmt.Errorf("reading settings: %w", err)
+	}
+	return all, nil
+}
+
 // PutSettings stores settings by name, for Setting. It is durable when it returns.
 func (s *Store) PutSettings(settings map[string]string) error {
 	err := s.Apply(func(b *Batch) error {

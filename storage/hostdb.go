@@ -48,6 +48,17 @@ func (c *HostCounts) Spent(scheme string, o *FetchOutcome) {
 	}
 }
 
+// MergeSpent takes over what another store has spent on the host and found, if it has spent more, and reports whether
+// it did.
+func (c *HostCounts) MergeSpent(there *HostCounts) bool {
+	if there.TookMS < c.TookMS || there.TookMS == c.TookMS && there.Bytes <= c.Bytes {
+		return false
+	}
+	c.Bytes, c.TookMS, c.Latency, c.Errors, c.Protocols = there.Bytes, there.TookMS, there.Latency, there.Errors,
+		there.Protocols
+	return true
+}
+
 // Rescore notes that the score of a record became another. Scores that are no numbers, which only a plug-in can make,
 // do not count: nothing would take them out of the sum again.
 func (c *HostCounts) Rescore(was, is float64) {

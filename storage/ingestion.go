@@ -126,6 +126,23 @@ func (in *Ingestion) DeleteRange(r Range) error {
 	return nil
 }
 
+// DeleteParsed deletes the parse records of a segment from one key on up to another, nil for the end. Segments must
+// ascend from call to call: all of it is one table, however many segments there are. The ingestion must not write parse
+// records otherwise.
+func (in *Ingestion) DeleteParsed(segment uint32, from, until []byte) error {
+	w := in.Table(plainRange(tagParse))
+	for _, r := range []Range{ParseLinks(segment), ParseTextRange(segment)} {
+		end := r.end()
+		if until != nil {
+			end = r.appendKey(nil, until)
+		}
+		if err := w.DeleteRange(r.appendKey(nil, from)[1:], end[1:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // PutSegment makes a segment's new state part of the ingestion. It checks the transition now, and Commit
 // checks it again against the state stored by then. The error is ErrTransition if the stored state can't
 // become the given one, or ErrClosed, ErrReadOnly, ErrFatal or ErrCorrupt.

@@ -22,7 +22,7 @@ import (
 //	'p' segment(4) 'l'     URL key                          FetchOutcome            parse, links
 //	'p' segment(4) 't'     URL key                          ParseText               parse, text
 //	'l'                    URL key of target, 0, segment(4) inlinks; segment 0: merged  linkdb
-//	'w'                    URL key of target, 0, segment(4) Withheld                withheld
+//	'w'                    URL key of target, 0, segment(4) Withheld; segment 0: of another store  withheld
 //	'd'                    URL key                          hops(1)                 lowered
 //	'u'                    host key or day, see due.go      –                       due
 //	'g'                    signature(16), URL key           –                       signatures

@@ -175,7 +175,8 @@ func (fs lostMarkers) List(dir string) ([]string, error) {
 // Unwrap implements vfs.FS.
 func (fs lostMarkers) Unwrap() vfs.FS { return fs.FS }
 
-// Clear removes a store that nobody has open, and leaves an empty directory. A missing one is made.
+// Clear removes a store that nobody has open, and leaves an empty directory. A missing one is made, and
+// is durable in its parents then, as is one that an earlier call made.
 func Clear(fs FS, dir string) (err error) {
 	disk := fs == nil
 	fs = onDisk(fs)
@@ -184,7 +185,7 @@ func Clear(fs FS, dir string) (err error) {
 			err = fmt.Errorf("emptying %s: %w", dir, err)
 		}
 	}()
-	if err := fs.MkdirAll(dir, 0o755); err != nil {
+	if err := makeDir(fs, dir); err != nil {
 		return err
 	}
 	real := dir

@@ -131,7 +131,7 @@ func (s *Store) prepareDir(o *Options) error {
 	case errors.Is(err, os.ErrNotExist) && mustExist:
 		return fmt.Errorf("%w in %s: there is no such directory; start a crawl there first", ErrNoStore, s.dir)
 	case errors.Is(err, os.ErrNotExist):
-		return s.makeDir()
+		return makeDir(s.fs, s.dir)
 	case err != nil:
 		return fmt.Errorf("opening the store in %s: %w", s.dir, err)
 	case !info.IsDir():
@@ -162,18 +162,18 @@ func (s *Store) checkFiles(o *Options) error {
 
 // makeDir creates the store's directory and makes it durable in its parent before any write in it is
 // acknowledged.
-func (s *Store) makeDir() error {
-	if err := s.fs.MkdirAll(s.dir, 0o755); err != nil {
-		return fmt.Errorf("making the store's directory %s: %w", s.dir, err)
+func makeDir(fs vfs.FS, dir string) error {
+	if err := fs.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("making the store's directory %s: %w", dir, err)
 	}
 	// Sync each parent that this call may have created, or one that ended before it synced it, up to the root or the
 	// working directory. Those that this user may only pass are not made by him.
-	for dir := s.dir; ; {
-		parent := s.fs.PathDir(dir)
+	for {
+		parent := fs.PathDir(dir)
 		if parent == dir {
 			return nil
 		}
-		if err := syncDir(s.fs, parent); err != nil && !errors.Is(err, os.ErrPermission) {
+		if err := syncDir(fs, parent); err != nil && !errors.Is(err, os.ErrPermission) {
 			return fmt.Errorf("syncing %s, the parent of the store's directory: %w", parent, err)
 		}
 		dir = parent

@@ -63,6 +63,42 @@ func (w *TableWriter) Delete(key []byte) error {
 	return w.split(0)
 }
 
+// DeleteRange deletes the keys from one on up to another, nil for the end of the range, at the cost of one tombstone.
+// The rules of Set apply; what follows must be above the second key. It makes the ingestion a large one.
+func (w *TableWriter) DeleteRange(from, until []byte) error {
+	if w.replaced || w.in.deleted[w.r] {
+		return w.fail(errors.New("BUG: storage: a part is deleted of a range that is deleted"))
+	}
+	if err := w.prepare(from, nil); err != nil {
+		return err
+	}
+	begin, end, last := bytes.Clone(w.key), w.end(), w.end()
+	if until != nil {
+		end = w.r.appendKey(nil, until)
+	} else {
+		w.bound = append([]byte{}, from...) // nothing may follow
+	}
+	if bytes.Compare(begin, end) >= 0 || bytes.Compare(end, last) > 0 {
+		return w.fail(fmt.Errorf("BUG: %w: deleting from %.200q up to %.200q", ErrOrder, from, until))
+	}
+	w.in.mu.Lock()
+	defer w.in.mu.Unlock()
+	w.in.large.Store(true)
+	if err := w.spill(); err != nil {
+		return err
+	}
+	if w.t == nil {
+		if err := w.open(); err != nil {
+			return err
+		}
+	}
+	w.key = append(w.key[:0], end...)
+	if err := w.t.DeleteRange(begin, end); err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
 // CloseFile closes the file of the table that is being written, if there is one. Call it when the range is complete and
 // others follow: else an ingestion of many ranges has a file of each open until its Commit. Keys may still come, into
 // another table.

@@ -483,7 +483,9 @@ func (v *verifier) withheld() error {
 	return v.each(WithheldRange(), func(key, value []byte) error {
 		target, segment, err := SplitLinkdbKey(key)
 		if err == nil {
-			v.segmentOf(WithheldRange(), key, segment, SegmentUpdated)
+			if segment != MergedSegment {
+				v.segmentOf(WithheldRange(), key, segment, SegmentUpdated)
+			}
 			if _, uerr := urlkey.Key(target).URL(); uerr != nil {
 				v.problem(WithheldRange(), key, "%v", uerr)
 			}
