@@ -8,6 +8,8 @@ import "time"
 const (
 	// nearGroupsKnown is the number of fingerprints whose groups are remembered; beyond it all are forgotten.
 	nearGroupsKnown = 1 << 16
+	// partsMax is the number of parts into which SplitDB cuts a crawl at most; more are refused.
+	partsMax = 1 << 16
 	// titleLooksMax is the number of hosts of which it is remembered when a rule for titles was looked for; beyond it
 	// all are forgotten.
 	titleLooksMax = 1 << 16

@@ -70,7 +70,7 @@ func (w *work) importLinks(ctx context.Context, dir string, all bool, r *MergeLi
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	options := phases.ImportLinksOptions{}
+	options := phases.ImportOptions{}
 	if !all {
 		options.Accept = w.accept
 	}

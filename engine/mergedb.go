@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/internal/phases"
 )
 
 // MergeDBOptions say what Upkeep.MergeDB merges.
@@ -34,7 +37,9 @@ func (r MergeDBReport) String() string {
 
 // MergeDB adds the records of crawldb of other data directories to this one (Nutch: mergedb). Of a URL that both have,
 // the record that was fetched last counts; metadata of both is joined. Contents stay where they are: a page that only
-// another directory has fetched is known here with its status and when it is due. Seeds widen the scope here.
+// another directory has fetched is known here with its status and when it is due. Seeds widen the scope here. What
+// hostdb knows of the hosts is joined too, as are withheld links. A part that SplitDB moved to one of the directories
+// is at home here again.
 //
 // Each directory is one ingestion, and doing it again changes nothing.
 //
@@ -106,15 +111,21 @@ func (w *work) importRecords(ctx context.Context, dir string, all bool, r *Merge
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	accept := w.accept
-	if all {
-		accept = nil
+	from := phases.ImportOptions{}
+	if from.Joins, err = admission.OwnParts(store); err != nil {
+		return err
+	}
+	if from.MovedOn, err = admission.SplitParts(store); err != nil {
+		return err
+	}
+	if !all {
+		from.Accept = w.accept
 	}
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()
 	w.indexMu.Lock()
 	defer w.indexMu.Unlock()
-	in, err := w.phases.ImportRecords(ctx, store, accept)
+	in, err := w.phases.ImportRecords(ctx, store, from)
 	if err == nil {
 		err = w.index.Refresh()
 	}

@@ -16,6 +16,7 @@ import (
 // Reasons of refusals that this package decides. Filters have their own.
 const (
 	ReasonBlocked    = "blocked" // the operator has blocked the host
+	ReasonSplit      = "split"   // the URL is of a part that was moved to another directory
 	ReasonScope      = "scope"
 	ReasonDuplicates = "duplicates"     // below a closed prefix
 	ReasonDepth      = "depth"          // more links from a seed than MaxDepth
@@ -58,6 +59,7 @@ type Admission struct {
 	scopes  *scopes
 	live    *live
 	blocks  blocks
+	splits  splits
 	traps   traps
 	budgets budgets
 	pending pending
@@ -151,8 +153,12 @@ func (a *Admission) VerdictKey(key urlkey.Key, f Facts) Verdict {
 	return a.Verdict(u, f)
 }
 
-// Recheck decides by what may have changed since a URL was chosen: blocked hosts, live filters and traps.
+// Recheck decides by what may have changed since a URL was chosen: parts that were moved, blocked hosts, live filters
+// and traps.
 func (a *Admission) Recheck(u urlkey.URL) Verdict {
+	if a.splits.refuses(u) {
+		return Verdict{Reason: ReasonSplit, Later: true}
+	}
 	if a.blocks.refuses(u) {
 		return Verdict{Reason: ReasonBlocked, Later: true}
 	}
@@ -214,6 +220,10 @@ func (a *Admission) Explain(u urlkey.URL, f Facts) Verdict {
 			return v
 		}
 	}
+	if v.Reason == ReasonSplit {
+		part, _ := a.splits.of(u.HostKey())
+		v.Rule = part.String() + " were moved to another directory"
+	}
 	if v.Reason == ReasonBlocked {
 		v.Rule = "host " + u.HostKey().String()
 	}
@@ -223,10 +233,10 @@ func (a *Admission) Explain(u urlkey.URL, f Facts) Verdict {
 	return v
 }
 
-// RefusesHost reports whether a host is blocked, or a filter of hosts, live or not, refuses it whatever the URL. Not
-// even robots.txt is requested from such a host.
+// RefusesHost reports whether a host is blocked, in a part that was moved, or refused by a filter of hosts, live or
+// not, whatever the URL. Not even robots.txt is requested from such a host.
 func (a *Admission) RefusesHost(h urlkey.HostKey) bool {
-	if a.blocks.has(h) {
+	if a.blocks.has(h) || a.splits.has(h) {
 		return true
 	}
 	for _, f := range a.o.Live {
@@ -272,6 +282,9 @@ func (a *Admission) Load() error {
 	if err := a.blocks.load(a.o.Store); err != nil {
 		return fmt.Errorf("loading blocked hosts: %w", err)
 	}
+	if err := a.splits.load(a.o.Store); err != nil {
+		return fmt.Errorf("loading parts that were moved: %w", err)
+	}
 	if err := a.traps.load(a.o.Store); err != nil {
 		return fmt.Errorf("loading closed prefixes: %w", err)
 	}
@@ -281,15 +294,18 @@ func (a *Admission) Load() error {
 	return nil
 }
 
-// HasHost reports whether some URL of a host may be in scope, and the host is not blocked. Scans call it to skip hosts
-// without looking at their URLs.
+// HasHost reports whether some URL of a host may be in scope, and the host is neither blocked nor in a part that was
+// moved. Scans call it to skip hosts without looking at their URLs.
 func (a *Admission) HasHost(h urlkey.HostKey) bool {
-	return a.scopes.hasHost(h) && !a.blocks.has(h)
+	return a.scopes.hasHost(h) && !a.blocks.has(h) && !a.splits.has(h)
 }
 
 // HostReason is why HasHost is false of a host.
 func (a *Admission) HostReason(h urlkey.HostKey) string {
-	if a.blocks.has(h) {
+	switch {
+	case a.splits.has(h):
+		return ReasonSplit
+	case a.blocks.has(h):
 		return ReasonBlocked
 	}
 	return ReasonScope

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -18,12 +19,16 @@ type Changes struct {
 	urls   map[urlkey.Key]bool
 	last   urlkey.HostKey // host of the last Seed
 	closed []string
+	splits []urlkey.Part // what is refused from Commit on, if resplit is set
+	// resplit: other parts are refused. ask: everything is pending from Commit on.
+	resplit, ask bool
 	// readmitted are pending prefixes whose links were looked at again.
 	readmitted map[string]bool
 	// refreshes and fingerprint are of NewChanges. Newer live filters may have answered since.
 	refreshes     uint64
 	fingerprint   string
 	fingerprinted bool // WriteTo wrote a fingerprint
+	rows          map[string]string
 	// Referral collects which domains link to which.
 	Referral Referral
 }
@@ -36,6 +41,7 @@ func (a *Admission) NewChanges() *Changes {
 	a.pending.mu.Unlock()
 	return &Changes{
 		a: a, hosts: map[urlkey.HostKey]bool{}, urls: map[urlkey.Key]bool{}, readmitted: map[string]bool{},
+		rows:      map[string]string{},
 		refreshes: refreshes, fingerprint: a.live.fingerprint(),
 	}
 }
@@ -63,6 +69,9 @@ func (c *Changes) Add(other *Changes) {
 	}
 }
 
+// Set adds a row of meta that somebody else keeps: an ingestion has one writer of these.
+func (c *Changes) Set(key, value []byte) { c.rows[string(key)] = string(value) }
+
 // Readmitted says that since NewChanges the caller has looked again at all links withheld below these prefixes, which
 // come from Pending. From Commit on they are no longer pending. "" stays pending if a live filter changed meanwhile.
 func (c *Changes) Readmitted(prefixes []string) {
@@ -82,10 +91,55 @@ func (c *Changes) Readmitted(prefixes []string) {
 // Close refuses everything below a prefix of keys, from Commit on.
 func (c *Changes) Close(prefix string) { c.closed = append(c.closed, prefix) }
 
+// Split refuses the URLs of a part from Commit on, because it was moved to another directory.
+func (c *Changes) Split(p urlkey.Part) { c.setSplits(append(without(c.a.splits.parts(), p), p)) }
+
+// Join ends Split for a part that comes back, but for those parts of it that were moved on from where it was. From
+// Commit on everything is pending. The caller has looked at nothing that is pending since NewChanges.
+func (c *Changes) Join(p urlkey.Part, movedOn []urlkey.Part) {
+	was := c.a.splits.parts()
+	list := without(was, p)
+	for _, on := range movedOn {
+		for _, q := range was {
+			if both, ok := on.Common(q); ok {
+				if both, ok = both.Common(p); ok {
+					list = append(list, both)
+				}
+			}
+		}
+	}
+	if !slices.Equal(list, was) {
+		c.setSplits(list)
+		c.Ask()
+	}
+}
+
+// Ask makes everything pending from Commit on, because withheld links came from elsewhere.
+func (c *Changes) Ask() { c.ask = true }
+
+func (c *Changes) setSplits(list []urlkey.Part) {
+	slices.SortFunc(list, func(a, b urlkey.Part) int { return strings.Compare(a.From, b.From) })
+	c.splits, c.resplit = list, true
+}
+
+// splitRows adds the rows of parts that are refused from now on, and notes those that go.
+func (c *Changes) splitRows(rows map[string]string, deleted map[string]bool) {
+	if !c.resplit {
+		return
+	}
+	for _, p := range c.a.splits.parts() {
+		deleted[splitPrefix+p.From] = true
+	}
+	for _, p := range c.splits {
+		delete(deleted, splitPrefix+p.From)
+		rows[splitPrefix+p.From] = p.Until
+	}
+}
+
 // WriteTo writes the changes as rows of meta. withheld says whether the store holds withheld links, or will by this
 // ingestion. If it does not, there is nothing to readmit.
 func (c *Changes) WriteTo(ing *storage.Ingestion, withheld bool) error {
-	rows := map[string]string{}
+	rows := maps.Clone(c.rows)
 	for _, p := range c.closed {
 		rows[closedPrefix+p] = ""
 	}
@@ -106,6 +160,7 @@ func (c *Changes) WriteTo(ing *storage.Ingestion, withheld bool) error {
 		rows[fingerprintKey] = fingerprint
 	}
 	deleted := map[string]bool{}
+	c.splitRows(rows, deleted)
 	for p := range c.readmitted {
 		if key := widenedPrefix + p; p != "" && !has(rows, key) {
 			deleted[key] = true
@@ -144,6 +199,8 @@ func (c *Changes) fingerprintRow(withheld bool) (row string, write bool) {
 	defer c.a.pending.mu.Unlock()
 	current := c.refreshes == c.a.pending.refreshes
 	switch {
+	case c.ask && withheld:
+		return "", true
 	case c.readmitted[""] && current:
 		return c.fingerprint, true
 	case c.readmitted[""], withheld && (c.a.pending.prefixes[""] || !current):
@@ -168,6 +225,12 @@ func (c *Changes) Commit() error {
 	// If everything was readmitted and nothing was written, the stored fingerprint is out of date.
 	a.pending.known = c.fingerprinted || a.pending.known && !c.readmitted[""]
 	a.pending.mu.Unlock()
+	if c.resplit {
+		a.splits.set(c.splits)
+	}
+	if c.ask {
+		a.pending.refreshed()
+	}
 	for h := range c.hosts {
 		if news := a.scopes.admitHost(h); news || a.scopes.needsURLs() {
 			a.pending.add(a.scopes.reach(h))
@@ -190,7 +253,7 @@ func (c *Changes) Commit() error {
 
 // answers notes that the answer for some URLs is another one now.
 func (c *Changes) answers() {
-	if len(c.hosts)+len(c.urls)+len(c.closed) > 0 {
+	if len(c.hosts)+len(c.urls)+len(c.closed) > 0 || c.resplit {
 		c.a.version.Add(1)
 	}
 }

@@ -12,6 +12,10 @@ const (
 	seedURLPrefix  = "seed-url/"
 	// blockedPrefix begins the hosts that the operator has blocked: blockedPrefix, host key → nothing.
 	blockedPrefix = "blocked/"
+	// splitPrefix begins the parts of the keys that were moved to other directories, partPrefix those that this
+	// directory was made of: either, the part's first key → the first one behind it.
+	splitPrefix = "split/"
+	partPrefix  = "part/"
 	// closedPrefix begins closed prefixes: closedPrefix, prefix → nothing.
 	closedPrefix = "closed/"
 	// referrersPrefix begins the bits of linking domains: referrersPrefix, domain key → 8 bytes, little endian.
@@ -26,11 +30,16 @@ const (
 
 // scan calls each with the rest of every meta key that begins with a prefix.
 func scan(store storage.Reader, prefix string, each func(rest string) error) error {
+	return scanRows(store, prefix, func(rest string, _ []byte) error { return each(rest) })
+}
+
+// scanRows is scan with the values.
+func scanRows(store storage.Reader, prefix string, each func(rest string, value []byte) error) error {
 	from, to := prefixBounds([]byte(prefix))
 	sc := store.Scan(storage.Meta(), from, to)
 	defer sc.Close()
 	for sc.Next() {
-		if err := each(string(sc.Key()[len(prefix):])); err != nil {
+		if err := each(string(sc.Key()[len(prefix):]), sc.Value()); err != nil {
 			return err
 		}
 	}

@@ -18,6 +18,8 @@ type Absorbed struct {
 	New     uint64 // URLs that crawldb did not have
 	Newer   uint64 // known ones whose newest fetch was elsewhere
 	Refused uint64 // that filters refuse
+	// Withheld are the targets of links that are withheld here because they were elsewhere.
+	Withheld uint64
 }
 
 // Rename makes URLs known by the keys that normalizers give them now: those of some keys that are to be deleted. A URL
@@ -44,7 +46,9 @@ func (p *Phases) Rename(ctx context.Context, keys *Keys, accept func(key []byte)
 	})
 	var done Absorbed
 	if err == nil && records.Len() > 0 {
-		done, err = p.absorb(ctx, records, nil)
+		ing := p.env.Store.NewIngestion()
+		defer ing.Abort()
+		done, err = p.absorb(ctx, ing, records, &arrival{changes: p.env.Admission.NewChanges()})
 	}
 	if err != nil {
 		return done.New, fmt.Errorf("renaming URLs: %w", err)
@@ -73,29 +77,40 @@ func mergesInto(x, y *storage.Record) bool {
 	return x.Depth > y.Depth
 }
 
-// absorb brings records into crawldb in one ingestion: those of new URLs as they are. Of a known one, merge changes
-// the record that crawldb has by the other, and reports whether it did; nil changes none. What is no page any more
-// leaves the index.
+// arrival says how records come in.
+type arrival struct {
+	changes *admission.Changes
+	// merge changes the record that crawldb has by another one of the URL, and reports whether it did; nil: known
+	// records stay as they are.
+	merge func(r, other *storage.Record) bool
+	from  *storage.Store // that has them, and what is known of their hosts; nil: this one
+}
+
+// absorb brings records into crawldb with an ingestion, which it commits: those of new URLs as they are, and those of
+// known ones merged. What is no page any more leaves the index.
 func (p *Phases) absorb(
-	ctx context.Context, records *storage.Sorter, merge func(r, other *storage.Record) bool,
+	ctx context.Context, ing *storage.Ingestion, records *storage.Sorter, how *arrival,
 ) (result Absorbed, err error) {
 	run, err := records.Sort()
 	if err != nil {
 		return result, fmt.Errorf("sorting records: %w", err)
 	}
 	defer run.Close()
-	ing := p.env.Store.NewIngestion()
-	defer ing.Abort()
 	a := absorbing{
 		p: p, table: ing.Table(storage.Crawldb()), lowered: ing.Table(storage.LoweredRange()),
-		hosts: p.newHostTally(ing), changes: p.env.Admission.NewChanges(), signatures: p.env.Sorter(foldLast),
-		merge: merge, result: &result,
+		hosts: p.newHostTally(ing), changes: how.changes, signatures: p.env.Sorter(foldLast),
+		merge: how.merge, result: &result,
 	}
 	defer a.signatures.Close()
 	defer a.hosts.close()
-	if merge != nil {
+	if how.merge != nil {
 		a.documents = p.env.Deletes(ing)
 		defer a.documents.Abort()
+	}
+	if how.from != nil {
+		a.facts = newFactsMerge(p.env.Store, how.from, ing.Table(storage.HostFactsRange()))
+		a.hosts.there = storage.NewFinder(how.from, storage.HostCountsRange())
+		defer func() { err = errors.Join(err, a.facts.close(), a.hosts.there.Close()) }()
 	}
 	err = storage.MergeJoin(ctx, p.env.Store, storage.Crawldb(), run, a.record)
 	if err == nil {
@@ -111,7 +126,7 @@ func (p *Phases) absorb(
 		return result, err
 	}
 	withheld, err := p.anyWithheld()
-	if err == nil {
+	if withheld = withheld || ing.Table(storage.WithheldRange()).Count() > 0; err == nil {
 		err = a.changes.WriteTo(ing, withheld)
 	}
 	if err == nil {
@@ -130,7 +145,8 @@ type absorbing struct {
 	hosts          *hostTally
 	changes        *admission.Changes
 	signatures     *storage.Sorter
-	documents      Deletes // nil: none can go
+	documents      Deletes     // nil: none can go
+	facts          *factsMerge // nil: none come
 	merge          func(r, other *storage.Record) bool
 	result         *Absorbed
 	was, other     storage.Record
@@ -141,6 +157,11 @@ type absorbing struct {
 func (a *absorbing) record(key []byte, values [][]byte, old []byte) error {
 	if err := storage.DecodeRecord(values[0], &a.other); err != nil {
 		return fmt.Errorf("record of %s: %w", key, err)
+	}
+	if a.facts != nil {
+		if err := a.facts.host(urlkey.HostKeyOf(key)); err != nil {
+			return err
+		}
 	}
 	a.was = storage.Record{}
 	r, known := a.other, old != nil
@@ -188,20 +209,37 @@ func (a *absorbing) merged(key []byte, r *storage.Record) error {
 // here, but no signature and no validators, so the next fetch brings it; what this store has fetched keeps them, and
 // leaves the index if it is gone since.
 //
+// Of the hosts of these records, hostdb gets what fetching has cost where that is more there, and what it learned where
+// that is newer there. Links that the other store withholds are withheld here too, unless their target is known here.
+//
 //	crawldb there ─▶ accepted, by key ─┬▶ records, host counts, due range, signatures
-//	crawldb here ──────────────────────┘
+//	crawldb here ──────────────────────┤
+//	hostdb, withheld links there ──────┴▶ hosts' costs and facts, withheld links
 //
 // It is one ingestion. Doing it again changes nothing.
 func (p *Phases) ImportRecords(
-	ctx context.Context, from *storage.Store, accept func(key []byte) (as []byte, ok bool),
+	ctx context.Context, from *storage.Store, o ImportOptions,
 ) (result Absorbed, err error) {
+	ing := p.env.Store.NewIngestion()
+	defer ing.Abort()
+	how := arrival{changes: p.env.Admission.NewChanges(), merge: mergeRecord, from: from}
+	for _, part := range o.Joins {
+		how.changes.Join(part, o.MovedOn)
+	}
+	withheld, err := p.importWithheld(ctx, from, &o, ing.Table(storage.WithheldRange()))
+	if withheld > 0 {
+		how.changes.Ask()
+	}
 	records := p.env.Sorter(foldBetter)
 	defer records.Close()
-	refused, err := p.readRecords(ctx, from, accept, records)
+	refused := uint64(0)
 	if err == nil {
-		result, err = p.absorb(ctx, records, mergeRecord)
+		refused, err = p.readRecords(ctx, from, &o, records)
 	}
-	if result.Refused = refused; err != nil {
+	if err == nil {
+		result, err = p.absorb(ctx, ing, records, &how)
+	}
+	if result.Refused, result.Withheld = refused, withheld; err != nil {
 		return result, fmt.Errorf("merging records: %w", err)
 	}
 	return result, nil
@@ -209,9 +247,10 @@ func (p *Phases) ImportRecords(
 
 // readRecords sorts the records of another store by the keys by which they are known here.
 func (p *Phases) readRecords(
-	ctx context.Context, from *storage.Store, accept func([]byte) ([]byte, bool), records *storage.Sorter,
+	ctx context.Context, from *storage.Store, o *ImportOptions, records *storage.Sorter,
 ) (refused uint64, err error) {
-	sc := from.Scan(storage.Crawldb(), nil, nil)
+	begin, end := o.Part.Bounds()
+	sc := from.Scan(storage.Crawldb(), begin, end)
 	defer func() { err = errors.Join(err, sc.Close()) }()
 	var r storage.Record
 	var value []byte
@@ -219,10 +258,7 @@ func (p *Phases) readRecords(
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return refused, ctx.Err()
 		}
-		as, ok := sc.Key(), true
-		if accept != nil {
-			as, ok = accept(sc.Key())
-		}
+		as, ok := o.accept(sc.Key())
 		if !ok {
 			refused++
 			continue

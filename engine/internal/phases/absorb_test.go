@@ -54,7 +54,7 @@ func TestImportRecords(t *testing.T) {
 	})
 	accept := func(key []byte) ([]byte, bool) { return key, !bytes.Contains(key, []byte("refused")) }
 	for _, want := range []Absorbed{{New: 2, Newer: 2, Refused: 1}, {Refused: 1}} {
-		got, err := here.p.ImportRecords(context.Background(), there.store, accept)
+		got, err := here.p.ImportRecords(context.Background(), there.store, ImportOptions{Accept: accept})
 		if err != nil || got != want {
 			t.Fatalf("%+v, want %+v, %v", got, want, err)
 		}

@@ -60,7 +60,7 @@ func TestBreadthMerged(t *testing.T) {
 		put(hostA+"3", r)
 	})
 	accept := func(key []byte) ([]byte, bool) { return bytes.Clone(key), true }
-	if _, err := here.p.ImportRecords(context.Background(), there.store, accept); err != nil {
+	if _, err := here.p.ImportRecords(context.Background(), there.store, ImportOptions{Accept: accept}); err != nil {
 		t.Fatal(err)
 	}
 	for url, want := range map[string]float64{hostA + "1": 0.5, hostA + "3": 0.125} {

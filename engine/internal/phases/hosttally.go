@@ -25,6 +25,7 @@ type hostTally struct {
 	now    int64 // ms
 	w, due *storage.TableWriter
 	known  *storage.Finder
+	there  *storage.Finder  // counts of another store, whose costs count if they are more; nil: none
 	stored *storage.Scanner // the due range before this ingestion
 	value  []byte
 	key    []byte
@@ -213,6 +214,17 @@ func (t *hostTally) next(host []byte) error {
 		return fmt.Errorf("hostdb counts of %s: %w", host, err)
 	}
 	t.hadNew = t.counts.New > 0
+	if t.there == nil {
+		return nil
+	}
+	var there storage.HostCounts
+	if counts, err = t.there.Find(host); err == nil && counts != nil {
+		err = storage.DecodeHostCounts(counts, &there)
+	}
+	if err != nil {
+		return fmt.Errorf("hostdb counts of %s there: %w", host, err)
+	}
+	t.changed = t.counts.MergeSpent(&there)
 	return nil
 }
 

@@ -121,7 +121,7 @@ func TestImportLinks(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		o, refused := ImportLinksOptions{}, ""
+		o, refused := ImportOptions{}, ""
 		if rapid.Bool().Draw(t, "filtered") {
 			refused = "d1"
 			o.Accept = func(key []byte) ([]byte, bool) { return key, !strings.Contains(string(key), ","+refused+",") }

@@ -12,12 +12,6 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// ImportLinksOptions say which links of another store are taken over.
-type ImportLinksOptions struct {
-	// Accept returns the key by which a URL is known here, and false if it is refused. nil takes all as they are.
-	Accept func(key []byte) (as []byte, ok bool)
-}
-
 // LinksImported counts what ImportLinks did.
 type LinksImported struct {
 	Links   uint64 // taken over
@@ -36,7 +30,7 @@ type LinksImported struct {
 //
 // It is one ingestion. Doing it again changes nothing. Phases that write linkdb must not run beside it.
 func (p *Phases) ImportLinks(
-	ctx context.Context, from *storage.Store, o ImportLinksOptions,
+	ctx context.Context, from *storage.Store, o ImportOptions,
 ) (result LinksImported, err error) {
 	i := importing{p: p, o: o, from: from, result: &result, sources: p.env.Sorter(nil), targets: p.env.Sorter(foldLast)}
 	defer func() { err = errors.Join(err, i.sources.Close(), i.targets.Close()) }()
@@ -51,7 +45,7 @@ func (p *Phases) ImportLinks(
 // importing is one run of ImportLinks. The sorters keep a link as parts that end in a byte 0, which no key has.
 type importing struct {
 	p       *Phases
-	o       ImportLinksOptions
+	o       ImportOptions
 	from    *storage.Store
 	result  *LinksImported
 	sources *storage.Sorter // source → segment, target, anchor
@@ -59,12 +53,10 @@ type importing struct {
 	value   []byte
 }
 
-// importedSegment is the segment of links of other stores: that of pages that this one has not fetched.
-const importedSegment = 0
-
 // read sorts the links of the other store by source.
 func (i *importing) read(ctx context.Context) (err error) {
-	rows := i.from.Scan(storage.Linkdb(), nil, nil)
+	begin, end := i.o.Part.Bounds() // of the targets
+	rows := i.from.Scan(storage.Linkdb(), begin, end)
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for n := 0; rows.Next(); n++ {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
@@ -104,7 +96,7 @@ func (i *importing) choose(ctx context.Context) error {
 			}
 			newest = r.Segment
 		}
-		as, ok := i.accept(source)
+		as, ok := i.o.accept(source)
 		if own, err := i.fetched(as, ok); err != nil || own {
 			return err
 		}
@@ -117,7 +109,7 @@ func (i *importing) choose(ctx context.Context) error {
 			if segment != newest {
 				continue
 			}
-			to, taken := i.accept(target)
+			to, taken := i.o.accept(target)
 			if !ok || !taken {
 				i.result.Refused++
 				continue
@@ -139,13 +131,6 @@ func (i *importing) fetched(key []byte, ok bool) (bool, error) {
 	}
 	known, err := i.p.env.Store.Record(urlkey.Key(key), &r)
 	return known && r.Segment != 0, err
-}
-
-func (i *importing) accept(key []byte) ([]byte, bool) {
-	if i.o.Accept == nil {
-		return key, true
-	}
-	return i.o.Accept(key)
 }
 
 // write merges the links into linkdb, target by target.
