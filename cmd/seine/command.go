@@ -47,6 +47,7 @@ func commands(c *console) []*cobra.Command {
 		linkrankCommand(c),
 		mergelinkdbCommand(c),
 		mergedbCommand(c),
+		splitdbCommand(c),
 		dedupCommand(c),
 		indexCommand(c),
 		recrawlCommand(c),

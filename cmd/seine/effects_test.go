@@ -169,6 +169,7 @@ var scenarios = []struct {
 	{inFreegen, true, (*setup).freegen},
 	{inMergelinkdb, true, (*setup).mergelinkdb},
 	{inMergedb, true, (*setup).mergedb},
+	{inSplitdb, true, (*setup).splitdb},
 	{inCheckURL, true, (*setup).checkURLs},
 	{inCheckParse, false, (*setup).checkParse},
 }

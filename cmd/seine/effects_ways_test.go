@@ -306,6 +306,19 @@ func (s *setup) mergedb(t *testing.T, fs storage.FS) string {
 	return s.observe(t, fs, &seen)
 }
 
+// splitdb moves the pages of a host into another directory.
+func (s *setup) splitdb(t *testing.T, fs storage.FS) string {
+	t.Helper()
+	var seen strings.Builder
+	s.w.begin()
+	s.phase(t, fs, &seen, inSplitdb, func(e *engine.Engine) error {
+		r, err := e.SplitDB(context.Background(), engine.SplitDBOptions{Dir: "part", Domain: "a.example", Move: true})
+		write(t, &seen, r, nil)
+		return err
+	})
+	return s.observe(t, fs, &seen)
+}
+
 // checkURLs is what "seine check url" says of some URLs.
 func (s *setup) checkURLs(t *testing.T, fs storage.FS) string {
 	t.Helper()

@@ -58,6 +58,7 @@ var jsonRuns = []string{
 	"linkrank --top 2",
 	"mergelinkdb",
 	"mergedb $OTHER",
+	"splitdb --part 1/1 $TMP/part",
 	"webgraph --graph host --vertices $TMP/vertices --edges $TMP/edges",
 	"readseg",
 	"readseg --segment 1",

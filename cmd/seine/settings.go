@@ -259,13 +259,14 @@ var settingGroups = []settingGroup{
 				"unless set, " +
 				"what the data directory was created with, `content` for a new one",
 			into: func(o *engine.Options) any { return &o.Signature }},
-		{name: "dedup-order", kind: aText, def: "score,length", used: inCrawl | inDedup | inDelete | inFilter,
+		{name: "dedup-order", kind: aText, def: "score,length",
+			used: inCrawl | inDedup | inDelete | inFilter | inSplitdb,
 			help: "which of several equal pages stays: a list of `score`, `time`, `length`, `https`; ties are " +
 				"decided " +
 				"by the key",
 			into: func(o *engine.Options) any { return &o.DedupOrder }},
 		{name: "near-duplicates", kind: oneOf("collapse", "mark"), def: "collapse",
-			used: inCrawl | inDedup | inDelete | inFilter,
+			used: inCrawl | inDedup | inDelete | inFilter | inSplitdb,
 			help: "pages whose main text is nearly the same: `collapse` them, so that a search shows one, or `mark` " +
 				"all but one as duplicates, so that the index has one",
 			into: func(o *engine.Options) any { return &o.NearDuplicates }},

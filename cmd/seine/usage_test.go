@@ -248,6 +248,9 @@ func TestWrongArguments(t *testing.T) {
 		"mergedb e empty":         "no store in empty: name the data directory of a crawl",
 		"mergelinkdb e empty":     "no store in empty: name the data directory of a crawl",
 		"mergedb e d":             "it is the directory that its records would be added to",
+		"splitdb f --part 0/2":    "want I/N",
+		"splitdb f --part 2":      "want I/N",
+		"splitdb f":               "give --part I/N or --domain NAME",
 		"mergelinkdb e d":         "it is the directory that its links would be added to",
 	} {
 		status, out, stderr := runLine(line+" --dir d", "")

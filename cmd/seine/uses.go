@@ -25,6 +25,7 @@ const (
 	inLinkrank
 	inMergelinkdb
 	inMergedb
+	inSplitdb
 	inDedupURLs
 	inFreegen
 	inCheckURL
@@ -37,7 +38,7 @@ const (
 // commandNames are the names of the bits, in order.
 var commandNames = []string{
 	"crawl", "inject", "generate", "fetch", "parse", "updatedb", "invertlinks", "dedup", "index",
-	"recrawl", "delete", "purge", "filter", "linkrank", "mergelinkdb", "mergedb", "dedup-urls", "freegen",
+	"recrawl", "delete", "purge", "filter", "linkrank", "mergelinkdb", "mergedb", "splitdb", "dedup-urls", "freegen",
 	"check url", "check parse", "export", "the commands that read",
 }
 
@@ -52,7 +53,7 @@ const (
 	// filtering commands ask the filters.
 	filtering = deciding | inCheckParse | merging | listing
 	// indexing commands bring the index up to date, without what the filter files deny.
-	indexing = inIndex | inDelete | inPurge | inFilter
+	indexing = inIndex | inDelete | inPurge | inFilter | inSplitdb
 	// normalizing commands rewrite seeds, links, targets of redirects, or URLs that are named.
 	normalizing = inCrawl | inInject | inFetch | inParse | inCheckURL | inCheckParse | inRecrawl | inDelete |
 		merging | listing | inFilter
@@ -64,7 +65,7 @@ const (
 	parsing = inCrawl | inFetch | inParse | inCheckParse
 	// continuing commands go on with what is in a data directory; in an empty one they have nothing to do.
 	continuing = inGenerate | inFetch | inParse | inUpdateDB | inInvertlinks | inDedup | inIndex | inRecrawl |
-		inDelete | inPurge | inFilter | inLinkrank | inMergelinkdb
+		inDelete | inPurge | inFilter | inLinkrank | inMergelinkdb | inSplitdb
 	// changing commands change a data directory.
 	changing = inCrawl | inInject | inFreegen | inMergedb | continuing
 	// storing commands write the crawl log: they fetch, or read back what was fetched.

@@ -5,14 +5,14 @@
 //
 // # What it is
 //
-// An Admission combines everything that can refuse a URL: filters given as values, hosts that the operator has blocked,
-// live filters (files that an operator edits during a crawl), closed traps, the scope around the seeds, depth, the
-// length of a redirect chain, and the verdict of robots.txt, which the caller supplies. It also computes the budgets of
-// hosts and domains, which delay a URL and never refuse it.
+// An Admission combines everything that can refuse a URL: filters given as values, parts of the keys that were moved to
+// other directories, hosts that the operator has blocked, live filters (files that an operator edits during a crawl),
+// closed traps, the scope around the seeds, depth, the length of a redirect chain, and the verdict of robots.txt, which
+// the caller supplies. It also computes the budgets of hosts and domains, which delay a URL and never refuse it.
 //
 // # Picture
 //
-//	                 values     blocks, edited files   found by dedup   seeds and what they redirect to
+//	                 values     moved, blocks, files   found by dedup   seeds and what they redirect to
 //	                    │               │                 │                  │
 //	URL, Facts ──▶ 1. filters ──▶ 2. live filters ──▶ 3. traps ──▶ 4. scope ──▶ 5. depth, chain, robots ──▶ Verdict
 //	                 final          may change          final       may change        of this URL alone
@@ -32,6 +32,8 @@
 //
 //   - Nothing else in the engine calls a filter, the scope or the traps.
 //   - A block is in meta before it counts. The write that ends it makes the host's withheld links pending.
+//   - A part that was moved is refused from the ingestion on that takes it out, until that which brings it back, after
+//     which all withheld links are pending.
 //   - Scope and traps change between ingestions, never within one, so the answer does not depend on the order of the
 //     pages of a segment. Live filters change at Refresh, blocks at any time.
 //   - What a later scope or filter permits is found: a link that is refused with Later set is withheld, and every

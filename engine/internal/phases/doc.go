@@ -41,8 +41,18 @@
 //
 // Recrawl makes records due, and Delete takes them out of every range at once: those that an operator names, or those
 // that a scan for Unwanted finds by status or because filters refuse them. Rename gives those of them that normalizers
-// spell otherwise their new keys before. MarkOrphans makes pages without links db_gone and db_orphan. ImportRecords
-// brings in the records of another store.
+// spell otherwise their new keys before. MarkOrphans makes pages without links db_gone and db_orphan.
+//
+// ImportRecords brings in the records of another store with what is known of their hosts, ImportLinks its links: of all
+// of it (mergedb), or of a part into an empty store (splitdb). Part cuts the keys into parts. Excise takes one out that
+// another store has, and refuses its URLs until it comes back: links to them are withheld. What is keyed by URL or host
+// goes with its part, but for contents, which stay where they are:
+//
+//	crawldb, hostdb, due, withheld     copied; moved
+//	linkdb                             copied by target; moved: links within the part
+//	lowered, fetchlists, signatures    here alone; they end with a move: they are of contents, or of fetches to come
+//	parse records, cdx, index          here alone; they end with a move; WARC files with the next purge
+//	meta                               seeds, blocks, closed prefixes, referrers and settings are copied and stay
 //
 // # Where it is not Nutch
 //
@@ -93,7 +103,7 @@
 // Sorters and KeyTables have the memory that Env gives them and spill to disk; goroutines that share a phase share its
 // memory. Generate holds the chosen URLs (defaultTop, if no bound is given). The due keys that a phase gives and takes
 // from one host fill a quarter of a KeyTable's memory, then a sorter; so do those by day. Delete holds the links of one
-// segment to one target. The rest is in limits.go.
+// segment to one target, Part the bounds of all parts. The rest is in limits.go.
 //
 // # Deliberately absent
 //
