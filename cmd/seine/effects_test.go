@@ -55,18 +55,22 @@ var unseen = map[string]string{
 
 // unseenOn are commands on which a setting has an effect that these tests do not show.
 var unseenOn = map[string]uses{
-	"requisites":      inMergedb,  // of a directory that has some
-	"parse-later":     inCrawl,    // only when pages are parsed
-	"no-content":      inCrawl,    // what is not in the WARC files: TestNoContent of engine/internal/segment
-	"strip-tracking":  inFilter,   // of a store that was made without
-	"near-duplicates": inFilter,   // where something is removed; on delete, which does the same, it shows
-	"dedup-order":     inFilter,   // likewise
-	"seed-score":      inUpdateDB, // of sitemaps, which take a second setting: TestSitemaps of engine/internal/phases
+	"requisites":     inMergedb, // of a directory that has some
+	"parse-later":    inCrawl,   // only when pages are parsed
+	"no-content":     inCrawl,   // what is not in the WARC files: TestNoContent of engine/internal/segment
+	"strip-tracking": inFilter,  // of a store that was made without
+
+	// Where something is removed of which there is a duplicate; on delete, which does the same, it shows.
+	"near-duplicates": inFilter | inSplitdb, "dedup-order": inFilter | inSplitdb, "deny-hosts": inSplitdb,
+	"allow-hosts": inSplitdb, "url-filter": inSplitdb, "url-prefixes": inSplitdb, "url-suffixes": inSplitdb,
+
+	"seed-score": inUpdateDB, // of sitemaps, which take a second setting: TestSitemaps of engine/internal/phases
 
 	// Only where it is "depth": TestWithheldScores and TestBreadthMerged of engine/internal/phases, and nutch.txtar.
 	"scoring": inGenerate | inMergedb | inLinkrank,
 
-	"max-inlinks": inFilter | inExport, // the first as dedup-order; the second is in TestExportAsSent
+	// The first and second as dedup-order; the third is in TestExportAsSent.
+	"max-inlinks": inFilter | inSplitdb | inExport,
 }
 
 // secondValues are values that differ from those of baseSettings. The value of a file is its text.
