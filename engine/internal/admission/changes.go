@@ -20,6 +20,7 @@ type Changes struct {
 	last   urlkey.HostKey // host of the last Seed
 	closed []string
 	splits []urlkey.Part // what is refused from Commit on, if resplit is set
+	joined []urlkey.Part // what comes from other directories
 	// resplit: other parts are refused. ask: everything is pending from Commit on.
 	resplit, ask bool
 	// readmitted are pending prefixes whose links were looked at again.
@@ -92,12 +93,22 @@ func (c *Changes) Readmitted(prefixes []string) {
 func (c *Changes) Close(prefix string) { c.closed = append(c.closed, prefix) }
 
 // Split refuses the URLs of a part from Commit on, because it was moved to another directory.
-func (c *Changes) Split(p urlkey.Part) { c.setSplits(append(without(c.a.splits.parts(), p), p)) }
+func (c *Changes) Split(p urlkey.Part) { c.setSplits(append(without(c.refused(), p), p)) }
+
+// refused are the parts that are refused, with what has changed so far.
+func (c *Changes) refused() []urlkey.Part {
+	if c.resplit {
+		return c.splits
+	}
+	return c.a.splits.parts()
+}
 
 // Join ends Split for a part that comes back, but for those parts of it that were moved on from where it was. From
-// Commit on everything is pending. The caller has looked at nothing that is pending since NewChanges.
+// Commit on everything is pending. The caller has looked at nothing that is pending since NewChanges. A directory that
+// is a part itself takes the other one along when it comes back.
 func (c *Changes) Join(p urlkey.Part, movedOn []urlkey.Part) {
-	was := c.a.splits.parts()
+	c.joined = append(c.joined, p)
+	was := c.refused()
 	list := without(was, p)
 	for _, on := range movedOn {
 		for _, q := range was {
@@ -122,10 +133,23 @@ func (c *Changes) setSplits(list []urlkey.Part) {
 	c.splits, c.resplit = list, true
 }
 
-// splitRows adds the rows of parts that are refused from now on, and notes those that go.
-func (c *Changes) splitRows(rows map[string]string, deleted map[string]bool) {
+// splitRows adds the rows of parts that are refused from now on, and of those that a part has joined, and notes those
+// that go.
+func (c *Changes) splitRows(rows map[string]string, deleted map[string]bool) error {
+	if len(c.joined) > 0 {
+		own, err := OwnParts(c.a.o.Store)
+		if err != nil {
+			return fmt.Errorf("reading which part this is: %w", err)
+		}
+		for _, p := range c.joined {
+			same := func(q urlkey.Part) bool { return q.From == p.From }
+			if len(own) > 0 && !slices.ContainsFunc(own, same) {
+				rows[partPrefix+p.From] = p.Until
+			}
+		}
+	}
 	if !c.resplit {
-		return
+		return nil
 	}
 	for _, p := range c.a.splits.parts() {
 		deleted[splitPrefix+p.From] = true
@@ -134,6 +158,7 @@ func (c *Changes) splitRows(rows map[string]string, deleted map[string]bool) {
 		delete(deleted, splitPrefix+p.From)
 		rows[splitPrefix+p.From] = p.Until
 	}
+	return nil
 }
 
 // WriteTo writes the changes as rows of meta. withheld says whether the store holds withheld links, or will by this
@@ -160,7 +185,9 @@ func (c *Changes) WriteTo(ing *storage.Ingestion, withheld bool) error {
 		rows[fingerprintKey] = fingerprint
 	}
 	deleted := map[string]bool{}
-	c.splitRows(rows, deleted)
+	if err := c.splitRows(rows, deleted); err != nil {
+		return err
+	}
 	for p := range c.readmitted {
 		if key := widenedPrefix + p; p != "" && !has(rows, key) {
 			deleted[key] = true

@@ -179,6 +179,46 @@ func TestSplit(t *testing.T) {
 	})
 }
 
+// TestJoinParts: parts of a crawl that were moved one after the other, and are merged with each other elsewhere, come
+// back together.
+func TestJoinParts(t *testing.T) {
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+	defer w.close()
+	w.inject("http://a.example/", "http://b.example/", "http://c.example/")
+	before := w.state()
+	var moved []*world
+	for _, domain := range []string{"a.example", "b.example"} {
+		part, err := DomainPart(domain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := w.exported(part)
+		defer to.close()
+		if _, err := w.p.Excise(context.Background(), part); err != nil {
+			t.Fatal(err)
+		}
+		moved = append(moved, to)
+	}
+	own := func(from *world) (o ImportOptions) {
+		var err error
+		if o.Joins, err = admission.OwnParts(from.store); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	moved[0].importAll(moved[1], own(moved[1]))
+	w.importAll(moved[0], own(moved[0]))
+	w.restart()
+	if list := differences(w.state(), before); len(list) > 0 {
+		t.Fatalf("back from elsewhere:\n%s", strings.Join(list, "\n"))
+	}
+	for key := range w.records() {
+		if v := w.adm.VerdictKey(key, admission.Facts{}); !v.OK() {
+			t.Errorf("%s: %+v", key, v)
+		}
+	}
+}
+
 // TestExcise moves a part into another store. Here nothing is left of it but links from its pages to others, links to
 // it are withheld, and what a link or seed says of it makes no record. When it comes back all is as before, but for its
 // contents.
