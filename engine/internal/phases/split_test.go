@@ -49,8 +49,8 @@ func (w *world) importAll(from *world, o ImportOptions) {
 	w.check()
 }
 
-// state is what splitting and merging must keep: records as they are known elsewhere, hosts, what is due, links and
-// withheld links. content says that segments and signatures of records are part of it.
+// state is what splitting and merging must keep: records as they are known elsewhere, without contents, hosts, what is
+// due, links and withheld links.
 func (w *world) state() map[string]string {
 	w.t.Helper()
 	all := map[string]string{}
