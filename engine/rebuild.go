@@ -53,8 +53,8 @@ func (r RebuildReport) String() string {
 // which nothing was fetched are gone. All else is shown as before. Index writers get every document again, but no
 // deletion of what the other engine has beyond these: only the store said what was sent.
 //
-// A crash during Rebuild leaves the directory without a store, and Rebuild begins anew, or ends it. Errors: ErrLocked, also while
-// another Rebuild or Repair runs; an error if there is a store; those of the machine.
+// A crash during Rebuild leaves the directory without a store, and Rebuild begins anew, or ends it. Errors: ErrLocked,
+// also while another Rebuild or Repair runs; an error if there is a store; those of the machine.
 func Rebuild(ctx context.Context, o Options) (_ RebuildReport, err error) {
 	o = o.withDefaults()
 	start := o.Now()
