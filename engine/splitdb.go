@@ -75,8 +75,8 @@ func (r SplitDBReport) String() string {
 // "split"), whatever finds them, and links to them are withheld. When a crash ends SplitDB, both directories have the
 // part, or only one has it; called again, it does the rest.
 //
-// Errors: ErrBusy while a crawl, fetch, parse or recovery is running; an error if Dir has a store, unless it has this
-// part and Move is set: then it is brought up to date; with Move, ErrWrongState while a segment is fetched and not
+// Errors: ErrBusy while a crawl, fetch, parse or recovery is running; ErrNoPart, also if Dir has a store, unless it has
+// this part and Move is set: then it is brought up to date; with Move, ErrWrongState while a segment is fetched and not
 // linked yet, and ErrNotSent of index writers.
 func (u *Upkeep) SplitDB(ctx context.Context, o SplitDBOptions) (SplitDBReport, error) {
 	leave, err := u.g.enter()
@@ -169,7 +169,7 @@ func (w *work) partOf(ctx context.Context, o *SplitDBOptions, made Options) (par
 	case o.Domain != "":
 		part, err = phases.DomainPart(o.Domain)
 	case o.Parts < 1 || o.Part < 1 || o.Part > o.Parts || o.Parts > partsMax:
-		err = fmt.Errorf("part %d of %d: want one from 1 on, of at most %d", o.Part, o.Parts, partsMax)
+		err = phases.WithText(ErrNoPart, "part %d of %d: want one from 1 on, of at most %d", o.Part, o.Parts, partsMax)
 	}
 	if err != nil {
 		return part, false, err
@@ -181,7 +181,7 @@ func (w *work) partOf(ctx context.Context, o *SplitDBOptions, made Options) (par
 		case err != nil:
 			return part, false, err
 		case !o.Move:
-			return part, false, fmt.Errorf("%s has a store: name a new directory", o.Dir)
+			return part, false, phases.WithText(ErrNoPart, "%s has a store: name a new directory", o.Dir)
 		case slices.Contains(moved, own[0]):
 			return own[0], true, nil
 		}
@@ -192,17 +192,17 @@ func (w *work) partOf(ctx context.Context, o *SplitDBOptions, made Options) (par
 	switch {
 	case err != nil:
 	case part.IsEmpty():
-		err = fmt.Errorf("part %d of %d is empty: there are too few domains and hosts", o.Part, o.Parts)
+		err = phases.WithText(ErrNoPart, "part %d of %d is empty: there are too few domains and hosts", o.Part, o.Parts)
 	case len(own) > 0 && own[0] != part:
-		err = fmt.Errorf("%s has another part (%v), not %v: name a new directory", o.Dir, own[0], part)
+		err = phases.WithText(ErrNoPart, "%s has another part (%v), not %v: name a new directory", o.Dir, own[0], part)
 	}
 	return part, false, err
 }
 
 // ownParts are the parts that a directory was made of; none: it has no store. One that has another store is refused.
 func (o Options) ownParts(w *work) ([]urlkey.Part, error) {
-	if filepath.Clean(o.Dir) == filepath.Clean(w.o.Dir) {
-		return nil, fmt.Errorf("%s is the directory that is to be split: name a new one", o.Dir)
+	if w.o.isOwn(o.Dir) {
+		return nil, phases.WithText(ErrNoPart, "%s is the directory that is to be split: name a new one", o.Dir)
 	}
 	if !o.hasStore() {
 		names, err := storage.NewWARCFS(o.FS).List(o.warcDir())
@@ -211,7 +211,8 @@ func (o Options) ownParts(w *work) ([]urlkey.Part, error) {
 		}
 		isOne := func(name string) bool { _, ok := segment.NumberOf(name); return ok }
 		if slices.ContainsFunc(names, isOne) || exists(storage.NewWARCFS(o.FS), filepath.Join(o.Dir, rebuiltName)) {
-			return nil, fmt.Errorf("%s is the directory of a crawl without its store: name a new one", o.Dir)
+			return nil, phases.WithText(ErrNoPart,
+				"%s is the directory of a crawl without its store: name a new one", o.Dir)
 		}
 		return nil, nil
 	}
@@ -222,7 +223,7 @@ func (o Options) ownParts(w *work) ([]urlkey.Part, error) {
 	}
 	own, err := admission.OwnParts(store)
 	if err == nil && len(own) == 0 {
-		err = fmt.Errorf("%s has a store: name a new directory", o.Dir)
+		err = phases.WithText(ErrNoPart, "%s has a store: name a new directory", o.Dir)
 	}
 	return own, errors.Join(err, store.Close())
 }

@@ -287,7 +287,8 @@ func TestSplitDBRefused(t *testing.T) {
 		"part 3 of 2":                          {Dir: "/new", Part: 3, Parts: 2},
 		"not a registered domain":              {Dir: "/new", Domain: "www.example.com"},
 	} {
-		if _, err := e.SplitDB(context.Background(), o); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := e.SplitDB(context.Background(), o)
+		if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, engine.ErrNoPart) != (o.Domain == "") {
 			t.Errorf("%+v: %v, want %s", o, err, want)
 		}
 	}

@@ -67,7 +67,8 @@ func exitStatus(err error, dir string) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &usage), errors.Is(err, engine.ErrNoContact), errors.Is(err, engine.ErrNoSeed), noURL(err):
+	case errors.As(err, &usage), errors.Is(err, engine.ErrNoContact), errors.Is(err, engine.ErrNoSeed),
+		errors.Is(err, engine.ErrNoPart), noURL(err):
 		return exitUsage
 	case errors.Is(err, engine.ErrNothingDue), errors.Is(err, errNoneDue):
 		return exitNothing

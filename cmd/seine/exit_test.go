@@ -34,6 +34,7 @@ func TestExitStatus(t *testing.T) {
 		{&usageError{errors.New("--x")}, 2},
 		{engine.ErrNoContact, 2},
 		{engine.ErrNoSeed, 2},
+		{engine.ErrNoPart, 2},
 		{&urlkey.Error{URL: "x", Reason: "no scheme"}, 2},
 		{fmt.Errorf("%w: crawldb: %w", engine.ErrDamaged, &urlkey.Error{}), 74},
 		{engine.ErrNothingDue, 3},
