@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
 )
@@ -58,9 +59,15 @@ func TestControlWhileLooking(t *testing.T) {
 	looked := false
 	e.crawl.Load().progressNow(func(*fetching) {
 		looked = true
-		if e.w.live.mu.TryLock() {
-			e.w.live.mu.Unlock()
-		} else {
+		changed := make(chan struct{})
+		go func() {
+			e.w.live.mu.Lock()
+			defer e.w.live.mu.Unlock()
+			close(changed)
+		}()
+		select { // others hold it for a moment now and then
+		case <-changed:
+		case <-time.After(time.Minute):
 			t.Error("the settings cannot be changed meanwhile")
 		}
 	})
