@@ -17,7 +17,6 @@ import (
 // TestPart: parts have every key once, no domain is in two of them unless it has more records than a part, and a part
 // differs from an equal one by what cannot be cut at most.
 func TestPart(t *testing.T) {
-	t.Parallel()
 	checkFew(t, func(t *rapid.T) {
 		w := newWorld(t, admission.Options{})
 		defer w.close()

@@ -145,7 +145,6 @@ func crawled(t *rapid.T) *world {
 // TestSplit cuts a crawl into parts, each in a store of its own, and merges these into an empty store in any order: the
 // result is what the crawl was, but for contents.
 func TestSplit(t *testing.T) {
-	t.Parallel()
 	checkFew(t, func(t *rapid.T) {
 		w := crawled(t)
 		defer w.close()
@@ -223,7 +222,6 @@ func TestJoinParts(t *testing.T) {
 // it are withheld, and what a link or seed says of it makes no record. When it comes back all is as before, but for its
 // contents.
 func TestExcise(t *testing.T) {
-	t.Parallel()
 	checkFew(t, func(t *rapid.T) {
 		w := crawled(t)
 		defer w.close()

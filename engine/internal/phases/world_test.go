@@ -454,6 +454,7 @@ func (f *liveDeny) Refresh() (bool, error) {
 }
 
 // checkFew is rapid.Check with fewer cases, for properties whose cases each need a store. -rapid.checks overrides.
+// Tests that run beside others must not call it: it sets the flag for all.
 func checkFew(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
 	f := flag.Lookup("rapid.checks")
