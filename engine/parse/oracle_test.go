@@ -108,6 +108,9 @@ func (o *oracle) element(n *html.Node) {
 			o.add(src, false)
 		}
 	case "link":
+		if n.Namespace != "" { // it is none of HTML
+			return
+		}
 		rel, _ := attribute(n, "rel")
 		href, _ := attribute(n, "href")
 		kind, hasKind := attribute(n, "type")
@@ -232,8 +235,10 @@ func argued(body string) string {
 		return false
 	}
 	// Where an svg or math element without its own end tag ends depends on the open elements around it, which the
-	// parser does not track. It matters only for CDATA sections and raw text, which are read differently inside.
-	if has("<svg", "<math") && has("<![CDATA[", "<script", "<style", "<textarea", "<title", "<iframe") && has("</") {
+	// parser does not track. It matters only for CDATA sections, raw text and link elements, which are read differently
+	// inside.
+	if has("<svg", "<math") && has("</") &&
+		has("<![CDATA[", "<script", "<style", "<textarea", "<title", "<iframe", "<link") {
 		return "misnested foreign content"
 	}
 	return ""
