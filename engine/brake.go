@@ -14,9 +14,9 @@ import (
 // in between. While fetchers wait, merges of the index yield to the lanes: beside one of 700,000 documents the slowest
 // ten seconds had 204 pages/s, and have 326.
 //
-// It grows, too, with the time for which a segment's pages are not searchable, from lateFrom on: fetchers and lanes
-// share the processors, and what the ones leave the others have. The conducting goroutine has it; slows may be called
-// by any goroutine.
+// It also grows, from lateFrom on, with the time for which a full segment is not searchable: fetchers and lanes share
+// the processors, and while fetchers wait, lanes have more of them. The conducting goroutine has it; any goroutine may
+// call slows.
 type brake struct {
 	handed []handed // to the lanes: those that are not searchable yet
 	slow   atomic.Bool

@@ -51,8 +51,8 @@ const (
 	// short beside the time that a segment takes, and long beside a visit and the conductor's looks.
 	brakeSlow = 0.25
 	brakeTurn = 400 * time.Millisecond
-	// lateFrom is the time since its seal from which a segment that is not searchable makes the brake hold fetchers. It
-	// is longer than what is to gather for the index takes. At twice that they wait for latePart of the time.
+	// lateFrom is the time from which a segment that is not searchable makes the brake hold fetchers, counted from when
+	// it was full. It is longer than segments gather for the index. At twice that they wait for latePart of the time.
 	lateFrom = gatherMax + 1500*time.Millisecond
 	latePart = 0.75
 	// servedSegments is the number of index segments that IndexOptions.MergeOnly leaves unless told otherwise. One is
