@@ -67,8 +67,15 @@ func (w *staleWeb) write(path string) {
 	w.pages[path] = b.String()
 }
 
-// change changes a few pages and returns their URLs and others'.
+// change changes a few pages and returns their URLs and others', at least one.
 func (w *staleWeb) change() (urls []string) {
+	for len(urls) == 0 {
+		urls = w.tryChange()
+	}
+	return urls
+}
+
+func (w *staleWeb) tryChange() (urls []string) {
 	host := ""
 	if w.rng.IntN(4) == 0 {
 		host = []string{"a.test", "b.test"}[w.rng.IntN(2)]
