@@ -14,9 +14,9 @@ import (
 // in between. While fetchers wait, merges of the index yield to the lanes: beside one of 700,000 documents the slowest
 // ten seconds had 204 pages/s, and have 326.
 //
-// It also grows, from lateFrom on, with the time for which a full segment is not searchable: fetchers and lanes share
-// the processors, and while fetchers wait, lanes have more of them. The conducting goroutine has it; any goroutine may
-// call slows.
+// It also grows with the time for which a full segment is not searchable (lateness): fetchers and lanes share the
+// processors, and while fetchers wait, lanes have more of them. The conducting goroutine has it; any goroutine may call
+// slows.
 type brake struct {
 	handed []handed // to the lanes: those that are not searchable yet
 	slow   atomic.Bool
@@ -25,12 +25,26 @@ type brake struct {
 
 // handed is a segment that was handed to the lanes.
 type handed struct {
-	fill float64 // how full it was
-	at   time.Time
+	fill  float64 // how full it was
+	pages int
+	at    time.Time
 }
 
 // hand notes a segment that is handed to the lanes.
-func (b *brake) hand(fill float64, at time.Time) { b.handed = append(b.handed, handed{fill, at}) }
+func (b *brake) hand(h handed) { b.handed = append(b.handed, h) }
+
+// lateness returns how late a segment is that is not searchable yet: 0 or less in time, 1 when fetchers are to wait for
+// as long as they may. One that gathers with others for the index has gatherMax for that, one of more pages than they
+// gather its multiple of the time.
+func (h *handed) lateness(now time.Time) float64 {
+	took, within := now.Sub(h.at), lateFrom
+	if h.pages < gatherPages {
+		took -= gatherMax
+	} else {
+		within = lateFrom * time.Duration(h.pages) / gatherPages
+	}
+	return (took.Seconds()/within.Seconds() - 1) / (lateMost - 1)
+}
 
 // lanes is what the brake looks at. Lanes are queues, so those segments that were handed over last are in them.
 type lanes struct {
@@ -49,8 +63,7 @@ func (b *brake) look(l lanes, now time.Time) float64 {
 	}
 	part := min(max((waiting-from)/(to-from), 0), 1)
 	if len(b.handed) > 0 {
-		late := now.Sub(b.handed[0].at) - lateFrom
-		part = max(part, min(float64(late)/float64(lateFrom), 1)*latePart)
+		part = max(part, min(b.handed[0].lateness(now), 1)*latePart)
 	}
 	b.slow.Store(part >= brakeSlow)
 	b.yield(part > 0)

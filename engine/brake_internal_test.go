@@ -35,7 +35,7 @@ func TestBrake(t *testing.T) {
 		yields := false
 		b := brake{yield: func(on bool) { yields = on }}
 		for _, fill := range c.handed {
-			b.hand(fill, now)
+			b.hand(handed{fill, gatherPages, now})
 		}
 		if got := b.look(lanes{c.inLanes, c.inLanes, c.open}, now); math.Abs(got-c.part) > 1e-9 {
 			t.Errorf("%s: fetchers wait for %v of the time, want %v", c.name, got, c.part)
@@ -55,13 +55,14 @@ func TestBrake(t *testing.T) {
 	}
 }
 
-// TestBrakeIsLate: fetchers wait while pages that are sealed are not searchable for longer than what gathers takes. Of
+// TestBrakeIsLate: fetchers wait while the pages of full segments are not searchable for longer than those take. Of
 // segments that were handed over, the oldest counts, whichever lane it is in, until it is done with.
 func TestBrakeIsLate(t *testing.T) {
 	start := time.Unix(1e9, 0)
 	b := brake{yield: func(bool) {}}
-	b.hand(.1, start)
-	b.hand(.1, start.Add(lateFrom))
+	b.hand(handed{.1, gatherPages, start})
+	b.hand(handed{.1, gatherPages, start.Add(lateFrom)})
+	most, half := time.Duration(lateMost*float64(lateFrom)), time.Duration((1+lateMost)/2*float64(lateFrom))
 	for _, c := range []struct {
 		name    string
 		after   time.Duration
@@ -69,15 +70,37 @@ func TestBrakeIsLate(t *testing.T) {
 		part    float64
 	}{
 		{"in time", lateFrom, 2, 0},
-		{"half as late again", lateFrom * 3 / 2, 2, latePart / 2},
-		{"twice as late", lateFrom * 2, 2, latePart},
-		{"much later", lateFrom * 9, 2, latePart},
-		{"the first is searchable", lateFrom * 5 / 2, 1, latePart / 2},
-		{"both are", lateFrom * 9, 0, 0},
-		{"neither counts again", lateFrom * 9, 2, 0},
+		{"late", half, 2, latePart / 2},
+		{"as late as counts", most, 2, latePart},
+		{"much later", most * 9, 2, latePart},
+		{"the first is searchable", half + lateFrom, 1, latePart / 2},
+		{"both are", most * 9, 0, 0},
+		{"neither counts again", most * 9, 2, 0},
 	} {
 		if got := b.look(lanes{segments: 0, unfound: c.unfound}, start.Add(c.after)); math.Abs(got-c.part) > 1e-9 {
 			t.Errorf("%s: fetchers wait for %v of the time, want %v", c.name, got, c.part)
+		}
+	}
+}
+
+// TestLateness: a segment may take as long as its pages do, and one of few pages gathers with others first.
+func TestLateness(t *testing.T) {
+	start := time.Unix(1e9, 0)
+	for _, c := range []struct {
+		pages int
+		took  time.Duration
+		want  float64
+	}{
+		{gatherPages, lateFrom, 0},
+		{gatherPages, time.Duration(lateMost * float64(lateFrom)), 1},
+		{10 * gatherPages, 10 * lateFrom, 0},
+		{10 * gatherPages, time.Duration(10 * lateMost * float64(lateFrom)), 1},
+		{gatherPages - 1, gatherMax + lateFrom, 0},
+		{1, gatherMax + time.Duration(lateMost*float64(lateFrom)), 1},
+	} {
+		h := handed{pages: c.pages, at: start}
+		if got := h.lateness(start.Add(c.took)); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%d pages after %s: %v, want %v", c.pages, c.took, got, c.want)
 		}
 	}
 }
@@ -96,7 +119,7 @@ func TestBrakeIsTheCause(t *testing.T) {
 		t.Errorf("at first: %s", k)
 	}
 	for range 5 {
-		c.brake.hand(1, time.Now())
+		c.brake.hand(handed{1, gatherPages, time.Now()})
 	}
 	c.brake.look(lanes{5, 5, .2}, time.Now())
 	if k := kind(); k != CauseBacklog {

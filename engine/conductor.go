@@ -248,7 +248,8 @@ func (c *conductor) rotate(pool *visit.Pool) error {
 	c.updating.Add(1)
 	c.unfound.Add(1)
 	c.segments.Add(1)
-	c.brake.hand(c.fill(full.Size()), c.w.now())
+	size := full.Size()
+	c.brake.hand(handed{fill: c.fill(size), pages: int(size.Pages), at: c.w.now()})
 	c.toUpdate <- full
 	return nil
 }
