@@ -19,7 +19,7 @@ func TestSilentAddress(t *testing.T) {
 	silent := netip.MustParseAddr("127.0.0.2")
 	alive := netip.MustParseAddr("127.0.0.3")
 	c := client(t, func(o *fetch.Options) {
-		o.DialTimeout = 200 * time.Millisecond
+		o.DialTimeout = 2 * time.Second
 		o.Resolver = fetch.NewResolver(fetch.ResolverOptions{Hosts: fetch.Hosts{"two.example": {silent, alive}}})
 		o.Dialer = func(ctx context.Context, ap netip.AddrPort) (net.Conn, error) {
 			if ap.Addr() == silent {

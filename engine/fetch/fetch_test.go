@@ -112,14 +112,15 @@ func (s *server) url(path string) urlkey.URL {
 	return u
 }
 
+// client returns a client whose times are long, so that no busy machine passes for a slow server.
 func client(t testing.TB, change func(*fetch.Options)) *fetch.Client {
 	t.Helper()
 	o := fetch.Options{
 		UserAgent:    "seine-test",
 		AllowPrivate: true,
-		HeadTimeout:  100 * time.Millisecond,
-		TotalTimeout: 2 * time.Second,
-		Grace:        100 * time.Millisecond,
+		HeadTimeout:  time.Minute,
+		TotalTimeout: time.Minute,
+		Grace:        time.Minute,
 		MaxBody:      1 << 20,
 		MaxDecoded:   1 << 20,
 	}
@@ -231,7 +232,15 @@ func TestHostile(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			s := serve(t, c.script)
-			r := client(t, nil).Fetch(context.Background(), &fetch.Request{URL: s.url("/")})
+			cl := client(t, func(o *fetch.Options) {
+				switch c.failure {
+				case fetch.FailHeadTimeout:
+					o.HeadTimeout = 100 * time.Millisecond
+				case fetch.FailTooSlow:
+					o.Grace = 100 * time.Millisecond
+				}
+			})
+			r := cl.Fetch(context.Background(), &fetch.Request{URL: s.url("/")})
 			defer r.Release()
 			if r.Failure != c.failure || r.Failure == "" && (r.Status != c.status || r.Truncated != c.truncated) {
 				t.Errorf("failure %q (%v), status %d, truncated %q; want %q, %d, %q",
