@@ -205,12 +205,17 @@ func TestStale(t *testing.T) {
 // TestClosedWhileIdle: a connection that is closed while nobody uses it costs nothing, and the server may be asked to
 // keep the next one.
 func TestClosedWhileIdle(t *testing.T) {
+	idle, closed := make(chan bool), make(chan bool)
 	s := serve(t, func(s *server, conn net.Conn, r *bufio.Reader) {
 		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
-		if s.count() > 1 {
-			s.head(r)
-			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+		if s.count() == 1 {
+			<-idle
+			conn.Close()
+			closed <- true
+			return
 		}
+		s.head(r)
+		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
 	})
 	cl := client(t, nil)
 	for i := range 3 {
@@ -220,7 +225,8 @@ func TestClosedWhileIdle(t *testing.T) {
 		}
 		r.Release()
 		if i == 0 {
-			time.Sleep(20 * time.Millisecond) // until the connection is closed
+			idle <- true
+			<-closed
 		}
 	}
 }
