@@ -56,10 +56,10 @@ type Want struct {
 	Bytes int64
 	// Closed: the connection must not be used for another request.
 	Closed bool
-	// Again is the body that a second fetch of the URL must have, made Pause after the first, scaled as the server's
-	// waits are; "": none is made. A client may make it once more if its kept connection was closed.
+	// Again is the body that a second fetch of the URL must have, made when the server has said all that it says to the
+	// first, so that Tally.InFlight is 0; "": none is made. A client may make it once more if its kept connection was
+	// closed.
 	Again string
-	Pause time.Duration
 	// Body is the decoded body; "": any.
 	Body string
 	// Absent are texts that no request may contain.

@@ -55,11 +55,11 @@ type Tally struct {
 	Conns       int           // connections
 	BytesIn     int64         // received
 	BytesOut    int64         // sent
-	MaxInFlight int           // most connections at once on which a request was being answered
+	InFlight    int           // connections on which a request is being answered
+	MaxInFlight int           // the most at once
 	SmallestGap time.Duration // between the starts of two requests; 0: fewer than two
 	Heads       []string      // of requests, the first 64
 
-	inFlight  int
 	lastStart time.Duration
 }
 
@@ -115,7 +115,7 @@ func (l *Log) answered(conn int) {
 func (l *Log) idle(c *connState) {
 	if c.busy {
 		c.busy = false
-		l.tally(c.name).inFlight--
+		l.tally(c.name).InFlight--
 	}
 }
 
@@ -157,8 +157,8 @@ func (l *Log) request(conn int, q *request) {
 		t.Heads = append(t.Heads, q.Head)
 	}
 	c.busy = true
-	t.inFlight++
-	t.MaxInFlight = max(t.MaxInFlight, t.inFlight)
+	t.InFlight++
+	t.MaxInFlight = max(t.MaxInFlight, t.InFlight)
 }
 
 // Events returns the events so far, in order of time. The slice is the caller's, the bytes must not be changed.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,20 +23,37 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// hostileScale shortens the servers' waits, as hostileLimits are short.
+// hostileScale shortens the servers' waits, as the deadlines of limitsOf are short.
 const hostileScale = 0.5
 
-var hostileLimits = hostile.Limits{
-	Total: 2 * time.Second,
-	Head:  800 * time.Millisecond,
-	Dial:  800 * time.Millisecond,
-	TLS:   time.Second,
-	DNS:   500 * time.Millisecond,
+// patientLimits are deadlines that nothing reaches, on a busy machine either.
+var patientLimits = hostile.Limits{
+	Total: time.Minute, Head: time.Minute, Dial: time.Minute, TLS: time.Minute, DNS: time.Minute,
 	Slack: 3 * time.Second,
 }
 
-// hostileClient returns a client for the cases; with policy it refuses private addresses.
-func hostileClient(t *testing.T, s *hostile.Server, policy bool, l hostile.Limits) *fetch.Client {
+// limitsOf are the deadlines for a case. Those that end it are short.
+func limitsOf(c *hostile.Case) hostile.Limits {
+	l := patientLimits
+	if slices.Contains(c.Want.Results, "timeout_head") {
+		l.Head = 800 * time.Millisecond
+	}
+	switch c.Want.Within {
+	case "total":
+		l.Total = 2 * time.Second
+	case "dial":
+		l.Dial = 800 * time.Millisecond
+	case "tls":
+		l.TLS = time.Second
+	case "dns":
+		l.DNS = 500 * time.Millisecond
+	}
+	return l
+}
+
+// hostileClient returns a client for the cases; with policy it refuses private addresses. Its minimum rate holds after
+// the grace.
+func hostileClient(t *testing.T, s *hostile.Server, policy bool, l hostile.Limits, grace time.Duration) *fetch.Client {
 	t.Helper()
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(s.CA())
@@ -46,7 +64,7 @@ func hostileClient(t *testing.T, s *hostile.Server, policy bool, l hostile.Limit
 		TotalTimeout: l.Total,
 		DialTimeout:  l.Dial,
 		TLSTimeout:   l.TLS,
-		Grace:        200 * time.Millisecond,
+		Grace:        grace,
 		TLSConfig:    &tls.Config{RootCAs: pool},
 		Resolver:     fetch.NewResolver(fetch.ResolverOptions{LookUp: s.LookUp, Timeout: l.DNS}),
 	})
@@ -89,7 +107,11 @@ func try(c *fetch.Client, raw string) (o hostile.Outcome) {
 
 // meet plays a case against a new client. It returns the outcome and the verdict on it.
 func meet(t *testing.T, s *hostile.Server, c *hostile.Case) (hostile.Outcome, error) {
-	client := hostileClient(t, s, c.Policy, hostileLimits)
+	limits, grace := limitsOf(c), time.Minute
+	if slices.Contains(c.Want.Results, "too_slow") {
+		grace = 200 * time.Millisecond
+	}
+	client := hostileClient(t, s, c.Policy, limits, grace)
 	defer client.Close()
 	before := s.Log().Tally(c.Name)
 	o := try(client, s.URL(c))
@@ -102,7 +124,9 @@ func meet(t *testing.T, s *hostile.Server, c *hostile.Case) (hostile.Outcome, er
 		again.Release()
 	}
 	if c.Want.Again != "" {
-		time.Sleep(time.Duration(float64(c.Want.Pause) * hostileScale))
+		for s.Log().Tally(c.Name).InFlight > 0 {
+			time.Sleep(time.Millisecond)
+		}
 		for range 2 {
 			again := client.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, s.URL(c))})
 			body, _, _ := again.Content()
@@ -117,13 +141,13 @@ func meet(t *testing.T, s *hostile.Server, c *hostile.Case) (hostile.Outcome, er
 	if o.Alloc > 4<<20 {
 		// Alloc counts the whole process, so it includes cases that are still ending. What another try allocates
 		// too is this case's.
-		again := hostileClient(t, s, c.Policy, hostileLimits)
+		again := hostileClient(t, s, c.Policy, limits, grace)
 		defer again.Close()
 		for range 2 {
 			o.Alloc = min(o.Alloc, try(again, s.URL(c)).Alloc)
 		}
 	}
-	return o, hostile.Judge(c, o, hostileLimits)
+	return o, hostile.Judge(c, o, limits)
 }
 
 func mustParse(t *testing.T, raw string) urlkey.URL {
@@ -193,7 +217,8 @@ func TestHostileAtOnce(t *testing.T) {
 	honest := serve(t, said("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"))
 	// On a busy machine seven hundred concurrent fetches take long, honest ones too.
 	const wait = 10 * time.Second
-	client := hostileClient(t, s, false, hostile.Limits{Total: wait, Head: wait, Dial: wait, TLS: wait, DNS: wait})
+	client := hostileClient(t, s, false,
+		hostile.Limits{Total: wait, Head: wait, Dial: wait, TLS: wait, DNS: wait}, 200*time.Millisecond)
 	defer client.Close()
 	var wg sync.WaitGroup
 	for range 3 {
