@@ -148,7 +148,20 @@ func TestPause(t *testing.T) {
 
 // TestLiveSettings: limits, delay and number of fetchers change while a crawl runs.
 func TestLiveSettings(t *testing.T) {
-	s := chain(t, 1000)
+	changed := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var n int
+		_, _ = fmt.Sscanf(r.URL.Path, "/%d", &n)
+		if n == 4 { // it cannot get further before
+			select {
+			case <-changed:
+			case <-r.Context().Done():
+			}
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<a href="/%d">the next</a>`, n+1)
+	}))
+	defer s.Close()
 	o := siteOptions(t)
 	o.Delay = time.Hour // until it is changed, nothing but the first page is fetched
 	e := open(t, o)
@@ -167,6 +180,7 @@ func TestLiveSettings(t *testing.T) {
 	c.Progress = func(p engine.Progress) {
 		if p.Phase == "crawling" && p.Fetched >= 3 {
 			once.Do(func() {
+				defer close(changed)
 				for _, err := range []error{
 					e.SetConcurrency(9), e.SetConcurrency(2), e.SetDelay(-1), e.SetLimits(engine.Limits{MaxPages: 23}),
 				} {
@@ -338,11 +352,12 @@ func TestAbortByDeadline(t *testing.T) {
 	defer close(release)
 	e := open(t, siteOptions(t))
 	defer mustClose(t, e)
+	if _, err := e.Inject(context.Background(), seeds(s.URL+"/")); err != nil {
+		t.Fatal(err)
+	}
 	abort, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
-	c := crawlFrom(s.URL + "/")
-	c.Abort = abort
-	r, err := e.Crawl(context.Background(), c)
+	r, err := e.Crawl(context.Background(), engine.CrawlOptions{Abort: abort})
 	if !errors.Is(err, context.DeadlineExceeded) || r.Stopped != engine.StopAborted || r.Failed != 0 {
 		t.Errorf("%v, %v", r, err)
 	}
