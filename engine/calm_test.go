@@ -76,10 +76,20 @@ func TestDeleteBesideCrawl(t *testing.T) {
 func TestDeleteQueued(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]int{}
+	deleted, enqueued := make(chan struct{}), make(chan struct{})
+	wait := func(r *http.Request, until chan struct{}) {
+		select {
+		case <-until:
+		case <-r.Context().Done():
+		}
+	}
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		seen[r.URL.Path]++
 		mu.Unlock()
+		if strings.HasPrefix(r.URL.Path, "/old/") { // the first of them holds up the others until the deletion
+			wait(r, deleted)
+		}
 		w.Header().Set("Content-Type", "text/html")
 		switch r.URL.Path {
 		case "/":
@@ -95,22 +105,28 @@ func TestDeleteQueued(t *testing.T) {
 		}
 	}))
 	defer site.Close()
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		wait(r, enqueued) // so that the crawl does not end before
+	}))
+	defer other.Close()
 	o := siteOptions(t)
 	o.Delay = 20 * time.Millisecond
 	e := open(t, o)
 	defer mustClose(t, e)
-	c := crawlBeside(t.Context(), t, e, crawlFrom(site.URL+"/"))
+	c := crawlBeside(t.Context(), t, e, crawlFrom(site.URL+"/", other.URL+"/"))
 	await(t, e, "a queue", func(s engine.Status) bool { return s.Progress != nil && s.Progress.Queued > 30 })
 	r, err := e.Delete(t.Context(), site.URL+"/old/*")
 	if err != nil || r.Records != 40 {
 		t.Errorf("%v, %v", r, err)
 	}
+	close(deleted)
 	mu.Lock()
 	before := len(seen)
 	mu.Unlock()
 	if err := e.Enqueue(site.URL + "/again"); err != nil {
 		t.Fatal(err)
 	}
+	close(enqueued)
 	c.wait()
 	if len(seen) != before+2 && !(len(seen) == before+1 && seen["/old/17"] == 2) {
 		t.Errorf("%d URLs were requested before the deletion, %d after: %v", before, len(seen), seen)
