@@ -42,7 +42,7 @@ func (x *Index) Complete(ctx context.Context, text string, limit int) (_ []Compl
 	if prefix == "" || endsInFilter(st, text) {
 		return nil, ctx.Err()
 	}
-	v := &words{x: x, st: st, ctx: ctx, deadline: time.Now().Add(vocabularyDeadline)}
+	v := &words{x: x, st: st, ctx: ctx, deadline: time.Now().Add(x.completes)}
 	found, err := v.expandPrefix(prefix, limit)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (x *Index) Near(ctx context.Context, word string, edits, limit int) (_ []Co
 	if limit <= 0 {
 		limit = 10
 	}
-	v := &words{x: x, st: st, ctx: ctx, deadline: time.Now().Add(vocabularyDeadline)}
+	v := &words{x: x, st: st, ctx: ctx, deadline: time.Now().Add(x.completes)}
 	found, err := v.expandFuzzy(foldPrefix(word), edits, min(limit, 100))
 	if err != nil {
 		return nil, err

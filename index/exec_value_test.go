@@ -70,7 +70,9 @@ func TestValueFilters(t *testing.T) {
 	f("date:>=2024-07-01", 9000)
 	f("size:>10k", 1, 9000)
 	f("net size:<=10k", 0, 2)
-	r, err := x.Search(context.Background(), "net", index.SearchOptions{Facets: []string{index.FacetLanguage}})
+	r, err := x.Search(context.Background(), "net", index.SearchOptions{
+		Facets: []string{index.FacetLanguage}, Deadline: slow,
+	})
 	if want := "[{lang [{de 2} {en 1} {fr 1}] 3}]"; err != nil || fmt.Sprint(r.Facets) != want {
 		t.Errorf("counts %v, want %s: %v", r.Facets, want, err)
 	}
@@ -106,7 +108,9 @@ func TestFetched(t *testing.T) {
 	})
 	find := func(q string, want string) {
 		t.Helper()
-		r, err := x.Search(context.Background(), q, index.SearchOptions{Order: index.OrderFetched, Strict: true})
+		r, err := x.Search(context.Background(), q, index.SearchOptions{
+			Order: index.OrderFetched, Strict: true, Deadline: slow,
+		})
 		var got []string
 		for _, h := range r.Hits {
 			shown := string(h.Key)

@@ -108,7 +108,7 @@ func TestFreshnessOfCrowds(t *testing.T) {
 	slices.SortFunc(docs, func(a, b Document) int { return cmp.Compare(a.Key, b.Key) })
 	addDocuments(t, s, x, docs)
 	scores := map[urlkey.Key]float64{}
-	o := SearchOptions{Limit: 100, Freshness: 1000 * day, Now: now, Explain: true}
+	o := SearchOptions{Limit: 100, Freshness: 1000 * day, Now: now, Explain: true, Deadline: time.Hour}
 	plain, err := x.Search(context.Background(), "net", o)
 	if err != nil {
 		t.Fatal(err)

@@ -56,7 +56,9 @@ func TestStoredFields(t *testing.T) {
 			if slices.Sort(got); !slices.Equal(got, want) || r.Total != len(want) {
 				t.Errorf("%q (strict: %v) finds %v of %d, want %v", q, strict, got, r.Total, want)
 			}
-			again, err := x.Search(context.Background(), r.Query.String(), index.SearchOptions{Strict: strict})
+			again, err := x.Search(context.Background(), r.Query.String(), index.SearchOptions{
+				Strict: strict, Deadline: time.Minute,
+			})
 			if err != nil || again.Query.String() != r.Query.String() || again.Total != r.Total {
 				t.Errorf("%q is %q, and that %q: %v", q, r.Query, again.Query, err)
 			}

@@ -124,7 +124,8 @@ type Index struct {
 	s *storage.Store
 	o Options
 
-	alone int64 // bytes of text that a Builder's first goroutine gets alone; tests lower it
+	alone     int64         // bytes of text that a Builder's first goroutine gets alone; tests lower it
+	completes time.Duration // after which a completion ends; tests raise it
 
 	writers   sync.Mutex    // see Writing
 	merging   sync.Mutex    // held by merges: they take turns. Taken before writers
@@ -162,7 +163,7 @@ func Open(s *storage.Store, o Options) (*Index, error) {
 	if o.Processors <= 0 {
 		o.Processors = runtime.GOMAXPROCS(0)
 	}
-	x := &Index{s: s, o: o, alone: aloneBytes, clock: clock{time.Now, time.Sleep}}
+	x := &Index{s: s, o: o, alone: aloneBytes, completes: vocabularyDeadline, clock: clock{time.Now, time.Sleep}}
 	x.heldBytes.Store(max(o.HeldBytes, 0))
 	st, err := x.load(nil)
 	if err != nil {

@@ -157,7 +157,7 @@ func TestYield(t *testing.T) {
 		if !c.waits && clock.slept > 0 || c.waits && (clock.slept < worked || clock.slept > 5*worked) {
 			t.Errorf("%s: a merge waited for %v after %v of work", c.name, clock.slept, worked)
 		}
-		r, err := x.Search(context.Background(), "crew", index.SearchOptions{})
+		r, err := x.Search(context.Background(), "crew", index.SearchOptions{Deadline: slow})
 		if err != nil || r.Total != c.segments*250 {
 			t.Errorf("%s: found %d of %d documents: %v", c.name, r.Total, c.segments*250, err)
 		}

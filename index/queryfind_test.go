@@ -283,7 +283,9 @@ func TestYearValues(t *testing.T) {
 	docs := []index.Document{doc(0, "", "net"), doc(1, "", "net"), doc(2, "", "net")}
 	docs[0].Date, docs[1].Date = time.Date(476, 9, 4, 0, 0, 0, 0, time.UTC), time.Date(1976, 9, 4, 0, 0, 0, 0, time.UTC)
 	put(t, s, x, docs)
-	r, err := x.Search(context.Background(), "net", index.SearchOptions{Facets: []string{index.FacetYear}})
+	r, err := x.Search(context.Background(), "net", index.SearchOptions{
+		Facets: []string{index.FacetYear}, Deadline: slow,
+	})
 	if err != nil || len(r.Facets) != 1 || len(r.Facets[0].Values) != 2 {
 		t.Fatalf("%+v: %v", r.Facets, err)
 	}

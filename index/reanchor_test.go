@@ -235,7 +235,7 @@ func TestReanchoringKilled(t *testing.T) {
 		if _, err := x.Merge(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		got, err := x.Search(t.Context(), "anchor:new", SearchOptions{})
+		got, err := x.Search(t.Context(), "anchor:new", SearchOptions{Deadline: time.Hour})
 		want := map[string]int{"written": 0, "redirected": len(docs)}[step]
 		if err != nil || got.Total != want {
 			t.Errorf("%s: %d found, want %d: %v", step, got.Total, want, err)

@@ -131,7 +131,7 @@ func TestRefreshDuringSearch(t *testing.T) {
 	put(t, s, x, []index.Document{doc(0, "net", "net of the crew")})
 	g := newGate(t)
 	found := begin(func() index.Result {
-		r, err := x.Search(gatedContext{context.Background(), g}, "net", index.SearchOptions{})
+		r, err := x.Search(gatedContext{context.Background(), g}, "net", index.SearchOptions{Deadline: slow})
 		if err != nil {
 			t.Error(err)
 		}
@@ -156,7 +156,7 @@ func TestCloseDuringSearch(t *testing.T) {
 	put(t, s, x, []index.Document{doc(0, "net", "net of the crew")})
 	g := newGate(t)
 	found := begin(func() error {
-		r, err := x.Search(gatedContext{context.Background(), g}, "net", index.SearchOptions{})
+		r, err := x.Search(gatedContext{context.Background(), g}, "net", index.SearchOptions{Deadline: slow})
 		if len(r.Hits) != 1 {
 			err = errors.Join(err, fmt.Errorf("%d hits", len(r.Hits)))
 		}

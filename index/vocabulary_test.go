@@ -55,6 +55,7 @@ func indexWords(t testing.TB, each int, texts ...string) *Index {
 	if err != nil {
 		t.Fatal(err)
 	}
+	x.completes = time.Minute
 	t.Cleanup(func() {
 		if err := x.Close(); err != nil {
 			t.Error(err)
