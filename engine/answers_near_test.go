@@ -53,7 +53,7 @@ func TestAnswersOfGroups(t *testing.T) {
 	must(err)
 	hits := func() int {
 		t.Helper()
-		r, err := e.Search(ctx, "keeper", engine.SearchOptions{Collapse: true})
+		r, err := e.Search(ctx, "keeper", engine.SearchOptions{Deadline: patient, Collapse: true})
 		must(err)
 		return len(r.Hits)
 	}

@@ -64,7 +64,7 @@ func TestSearchNegativeOffset(t *testing.T) {
 	e := open(t, o)
 	defer mustClose(t, e)
 	for _, offset := range []int{0, -1, -7, math.MinInt} {
-		r, err := e.Search(ctx, "page", engine.SearchOptions{Offset: offset})
+		r, err := e.Search(ctx, "page", engine.SearchOptions{Deadline: patient, Offset: offset})
 		if err != nil || len(r.Hits) != 4 || r.Hits[0].Rank != 1 || r.Hits[3].Rank != 4 {
 			t.Errorf("offset %d: %+v, %v", offset, r.Hits, err)
 		}

@@ -57,7 +57,7 @@ func TestDeniedHidesNoCopy(t *testing.T) {
 				} else if _, err := e.Crawl(context.Background(), c); err != nil {
 					t.Fatal(err)
 				}
-				hits, err := e.Search(context.Background(), "keeper", engine.SearchOptions{})
+				hits, err := e.Search(context.Background(), "keeper", engine.SearchOptions{Deadline: patient})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -67,7 +67,7 @@ func TestNoIndexHidesNoCopy(t *testing.T) {
 		run()
 		found := func(want ...string) {
 			t.Helper()
-			hits, err := e.Search(context.Background(), "keeper", engine.SearchOptions{})
+			hits, err := e.Search(context.Background(), "keeper", engine.SearchOptions{Deadline: patient})
 			if err != nil {
 				t.Fatal(err)
 			}

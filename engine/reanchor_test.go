@@ -69,7 +69,7 @@ func anchoredLate(t *testing.T, o engine.Options, root string, pages uint64) str
 	if err != nil || r.Refreshed != pages || r.TextBytes != 0 {
 		t.Errorf("%+v, want %d refreshed and no text read: %v", r, pages, err)
 	}
-	found, err := e.Search(ctx, "anchor:sealing", engine.SearchOptions{})
+	found, err := e.Search(ctx, "anchor:sealing", engine.SearchOptions{Deadline: patient})
 	if err != nil || found.Total != int(pages) {
 		t.Errorf("%d pages have the new anchors, want %d: %v", found.Total, pages, err)
 	}

@@ -27,10 +27,11 @@ func TestSuggestAndComplete(t *testing.T) {
 	if _, err := e.Crawl(ctx, engine.CrawlOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := e.Suggest(ctx, "ligthhous harbor", 0); err != nil || s.Query != "lighthous harbor" || s.Total < 1 {
+	s, err := e.Suggest(ctx, "ligthhous harbor", patient)
+	if err != nil || s.Query != "lighthous harbor" || s.Total < 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if s, err := e.Suggest(ctx, "lighthous", 0); err != nil || s.Query != "" {
+	if s, err := e.Suggest(ctx, "lighthous", patient); err != nil || s.Query != "" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	list, err := e.Complete(ctx, "the har", 5)
