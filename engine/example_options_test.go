@@ -3,15 +3,19 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log"
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/parse"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/index"
@@ -215,4 +219,61 @@ func ExampleOptions_hostPolicy() {
 	fmt.Println(record.Status, record.HTTPStatus)
 	// Output:
 	// db_fetched 200
+}
+
+// transport fetches by net/http. It follows no redirects: the engine does.
+type transport struct {
+	http.RoundTripper
+	agent string
+}
+
+func (t transport) Fetch(ctx context.Context, req *fetch.Request) *fetch.Response {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, req.URL.String(), nil)
+	if err != nil {
+		return &fetch.Response{Failure: fetch.FailHeader, Err: err}
+	}
+	r.Header.Set("User-Agent", t.agent)
+	for _, h := range req.Header {
+		r.Header.Add(h.Name, h.Value)
+	}
+	resp, err := t.RoundTrip(r)
+	if err != nil {
+		return &fetch.Response{Failure: fetch.FailReset, Err: err}
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 4<<20))
+	truncated := ""
+	if err != nil {
+		truncated = "disconnect"
+	}
+	var head bytes.Buffer
+	fmt.Fprintf(&head, "HTTP/1.1 %s\r\n", resp.Status) // in this form, also of HTTP/2
+	resp.Header.Write(&head)
+	head.WriteString("\r\n")
+	return &fetch.Response{Head: head.Bytes(), Body: body, Truncated: truncated}
+}
+
+// A transport of your own, here that of net/http. It makes every request, also those for robots.txt; the engine decides
+// which, and when.
+func ExampleOptions_protocol() {
+	site := newDemo()
+	defer site.Close()
+
+	agent := "examplebot/1.0 (+https://your.site/crawler)" // for robots.txt, WARC files and the transport
+	e, err := engine.Open(engine.Options{
+		Dir: site.Dir, Delay: -1, UserAgent: agent, Protocol: transport{http.DefaultTransport, agent},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+
+	seeds := engine.InjectOptions{URLs: []string{site.URL}}
+	report, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: seeds})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(report.Fetched, "pages fetched,", report.Gone, "gone")
+	// Output:
+	// 5 pages fetched, 1 gone
 }

@@ -33,7 +33,10 @@ type network struct {
 
 // open opens the network. env lacks what open adds: client, resolver, agent and normalizers.
 func (n *network) open(o *Options, env visit.Env) error {
-	n.resolver, n.client, n.end = o.Resolver, o.Protocol, func() {}
+	n.resolver, n.end = o.Resolver, func() {}
+	if o.Protocol != nil {
+		n.client = fetch.Checked(o.Protocol, o.Now)
+	}
 	files, err := shareFiles(openFiles())
 	if err != nil {
 		return err

@@ -155,11 +155,3 @@ func defaultMaxConns() int {
 	}
 	return int(min(max(files.Cur, reservedFiles+connsMin)-reservedFiles, 1<<20))
 }
-
-// Protocol makes exchanges. Client implements it for HTTP; a user may replace it. Fetch must be safe for
-// concurrent use.
-type Protocol interface {
-	// Fetch makes one exchange. It never returns nil, reports errors in Response.Failure, and ends soon after
-	// ctx does. The caller must call Release on the result.
-	Fetch(ctx context.Context, req *Request) *Response
-}
