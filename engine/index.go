@@ -222,6 +222,7 @@ func (x *indexing) document(key, text []byte, r *storage.Record, stamp uint64) (
 			return nil, nil
 		}
 	}
+	d.Key, d.Stamp = k, stamp // which page it is, and of when, is no filter's
 	x.showChanges(&d)
 	if d.Group == 0 {
 		d.Group = uint64(r.SimHash)

@@ -50,3 +50,31 @@ func TestIndexFilterText(t *testing.T) {
 		t.Error("the filter did not see what is content")
 	}
 }
+
+// TestIndexFilterKey: which page a document is, and whether it is up to date, is nothing that a filter can change.
+func TestIndexFilterKey(t *testing.T) {
+	t.Parallel()
+	s := chain(t, 5)
+	o := siteOptions(t)
+	o.NoIndex = false
+	o.IndexFilters = []policy.IndexFilter{policy.IndexFilterFunc(
+		func(d *index.Document, _ *storage.Record, _ *storage.ParseText) string {
+			d.Key, d.Stamp = "test.other,)/ http", 0
+			return ""
+		},
+	)}
+	e := open(t, o)
+	defer mustClose(t, e)
+	ctx := context.Background()
+	if _, err := e.Crawl(ctx, crawlFrom(s.URL+"/0")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := e.Index(ctx, engine.IndexOptions{Refresh: true, EveryDocument: true})
+	if err != nil || r.Refreshed != 0 {
+		t.Errorf("a refresh after which nothing changed: %v, %v", r, err)
+	}
+	found, err := e.Search(ctx, "chain", engine.SearchOptions{Deadline: patient})
+	if err != nil || found.Total != 6 {
+		t.Errorf("%d found, %v", found.Total, err)
+	}
+}

@@ -4,6 +4,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -82,6 +83,47 @@ func TestNormalizerScopes(t *testing.T) {
 		slices.Sort(asked)
 		if !slices.Equal(asked, c.want) {
 			t.Errorf("%s: requested %v, want %v", name, asked, c.want)
+		}
+	}
+}
+
+// TestNormalizerDrops: a normalizer drops URLs by an error, or by the zero URL, wherever they come from.
+func TestNormalizerDrops(t *testing.T) {
+	t.Parallel()
+	s := newNames(t, map[string]string{
+		"a.test/":     `<a href="/kept">1</a> <a href="/empty">2</a> <a href="/failed">3</a> <a href="/moved">4</a>`,
+		"a.test/kept": "A mesh.", "a.test/moved": "-> /empty", "a.test/empty": "", "a.test/failed": "",
+	})
+	o := s.options(t.TempDir())
+	o.Normalizers = policy.URLNormalizers{policy.URLNormalizerFunc(func(u urlkey.URL) (urlkey.URL, error) {
+		switch u.Path() {
+		case "/empty":
+			return urlkey.URL{}, nil
+		case "/failed":
+			return u, errors.New("not this one")
+		}
+		return u, nil
+	})}
+	e := open(t, o)
+	defer mustClose(t, e)
+	ctx := context.Background()
+	if _, err := e.Crawl(ctx, engine.CrawlOptions{Inject: s.seeds("a.test/", "a.test/empty")}); err != nil {
+		t.Fatal(err)
+	}
+	var have []string
+	for r, err := range e.Inspect().Records(ctx, engine.RecordFilter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		have = append(have, strings.TrimPrefix(r.URL, s.spell("HOST:a.test/")))
+	}
+	if want := []string{"", "kept", "moved"}; !slices.Equal(have, want) {
+		t.Errorf("%q, want %q", have, want)
+	}
+	for _, path := range []string{"empty", "failed"} {
+		c, err := e.Inspect().Check(s.spell("HOST:a.test/"+path), policy.NormalizeInject)
+		if err != nil || c.Accepted || c.Reason == "" {
+			t.Errorf("%s: %+v, %v", path, c, err)
 		}
 	}
 }

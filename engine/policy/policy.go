@@ -3,6 +3,8 @@
 package policy
 
 import (
+	"errors"
+
 	"github.com/seine-crawler/seine/engine/parse"
 	"github.com/seine-crawler/seine/index"
 	"github.com/seine-crawler/seine/storage"
@@ -39,8 +41,8 @@ func (fs URLFilters) Accept(u urlkey.URL) string {
 }
 
 // URLNormalizer rewrites a canonical URL to the spelling that the crawl uses for it, for example without a session id.
-// It returns u itself if nothing changes. An error drops the URL and is counted as "normalizer". (Nutch:
-// URLNormalizer.)
+// It returns u itself if nothing changes. An error, or the zero URL, drops the URL, which is counted as "normalizer".
+// (Nutch: URLNormalizer.)
 //
 // Law: normalizing a normalized URL changes nothing. Any goroutine may call Normalize.
 type URLNormalizer interface {
@@ -56,12 +58,19 @@ func (f URLNormalizerFunc) Normalize(u urlkey.URL) (urlkey.URL, error) { return 
 // URLNormalizers is a chain. An empty chain changes nothing.
 type URLNormalizers []URLNormalizer
 
-// Normalize applies each normalizer to the result of the one before, until one fails.
+// errDropped is the error of a chain of which a normalizer returned the zero URL.
+var errDropped = errors.New("dropped by a normalizer")
+
+// Normalize applies each normalizer to the result of the one before, until one fails or drops the URL, which is an
+// error too.
 func (ns URLNormalizers) Normalize(u urlkey.URL) (urlkey.URL, error) {
 	var err error
 	for _, n := range ns {
 		if u, err = n.Normalize(u); err != nil {
 			return urlkey.URL{}, err
+		}
+		if u.IsZero() {
+			return u, errDropped
 		}
 	}
 	return u, nil
@@ -145,10 +154,10 @@ type FetchSchedule interface {
 // the page's record and its parsed text, and must not change these. (Nutch: IndexingFilter.)
 //
 // What it changes in the document is what hits show. It may also set Stored fields, which queries find by their names,
-// a Boost, a Date, and a Group of near-duplicates in place of the engine's. The Boost that it finds is the page's
-// static score, index.StaticBoost: it may multiply or replace that. The Title that it finds is without what the titles
-// of the page's host share. A filter that changes Text may set Content to parts of the new text; without Content, all
-// of it counts as content.
+// a Boost, a Date, and a Group of near-duplicates in place of the engine's; Key and Stamp stay as they are, whatever it
+// does to them. The Boost that it finds is the page's static score, index.StaticBoost: it may multiply or replace that.
+// The Title that it finds is without what the titles of the page's host share. A filter that changes Text may set
+// Content to parts of the new text; without Content, all of it counts as content.
 //
 // Law: the result depends on the arguments alone. Any goroutine may call Filter. It must not keep d.
 type IndexFilter interface {
