@@ -174,6 +174,50 @@ func (p *Page) AppendContent(dst []byte) []byte {
 	return dst
 }
 
+// extent is the length of a page's text, and the end of its last block.
+type extent struct{ text, blocks int }
+
+func (p *Page) extent() extent {
+	e := extent{text: len(p.Text)}
+	if n := len(p.Blocks); n > 0 {
+		e.blocks = p.Blocks[n-1].To
+	}
+	return e
+}
+
+// fit drops parts that are of another Text, which a parser or filter has replaced since the page was so long: without
+// blocks, all of the text is content. Where it is not known what must not be in snippets, nothing may be.
+func (p *Page) fit(was extent) {
+	now := p.extent()
+	other := len(p.Blocks) > 0 && now.text != was.text && now.blocks == was.blocks || now.blocks > now.text
+	end := 0
+	for _, b := range p.Blocks {
+		other = other || b.From < end || b.To < b.From
+		end = b.To
+	}
+	if other {
+		p.Blocks = p.Blocks[:0]
+	}
+	if other || !within(p.Headings, len(p.Text)) {
+		p.Headings = p.Headings[:0]
+	}
+	if len(p.NoSnippet) > 0 && (other || !within(p.NoSnippet, len(p.Text))) {
+		p.NoSnippet = append(p.NoSnippet[:0], Range{0, len(p.Text)})
+	}
+}
+
+// within reports whether ranges are in order, and parts of a text of so many bytes.
+func within(ranges []Range, length int) bool {
+	end := 0
+	for _, r := range ranges {
+		if r.From < end || r.To < r.From || r.To > length {
+			return false
+		}
+		end = r.To
+	}
+	return true
+}
+
 // reset empties the page for in and keeps its memory.
 func (p *Page) reset(in *Input) {
 	seen := p.seen

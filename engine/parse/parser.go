@@ -65,7 +65,9 @@ type ParserFunc func(in *Input, page *Page) error
 func (f ParserFunc) Parse(in *Input, page *Page) error { return f(in, page) }
 
 // Filter changes a page after it is parsed and its language is chosen, and before it is signed (Nutch:
-// HtmlParseFilter). It may change any exported field of page and must keep the promises of Page.
+// HtmlParseFilter). It may change any exported field of page and must keep the promises of Page. One that changes the
+// length of Text may leave Blocks, Headings and NoSnippet as they are: then all of Text is content, it has no headings,
+// and if any of it must not appear in snippets, nothing does.
 //
 // The Filters of Options run one after another, in their order, on the goroutine that called Parsers.Parse, and
 // concurrently with themselves for other pages. They do not run for a page whose parser failed. The first error
@@ -185,14 +187,17 @@ func (p *Parsers) run(parser Parser, in *Input, page *Page) error {
 	if err := parser.Parse(in, page); err != nil {
 		return fmt.Errorf("parsing %s as %s: %w", in.URL, page.MediaType, err)
 	}
+	page.fit(page.extent())
 	if page.Languages.Declared == "" {
 		page.Languages.Declared = declaredLanguage(in.ContentLanguage)
 	}
 	page.Language = page.Languages.decide(page.detectLanguage())
 	for i, f := range p.o.Filters {
+		was := page.extent()
 		if err := f.Filter(in, page); err != nil {
 			return fmt.Errorf("parsing %s: filter %d of %d: %w", in.URL, i+1, len(p.o.Filters), err)
 		}
+		page.fit(was)
 	}
 	return nil
 }

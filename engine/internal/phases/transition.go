@@ -3,6 +3,8 @@
 package phases
 
 import (
+	"cmp"
+
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 )
@@ -49,7 +51,7 @@ func transition(
 		} else {
 			r.Watch(false)
 		}
-		s.Reschedule(r, policy.ChangeNone, o.Time)
+		reschedule(r, s, policy.ChangeNone, o.Time)
 		r.ModifiedTime = prevModified
 		forceRefetch(r, maxInterval)
 	case storage.FetchRedirTemp, storage.FetchRedirPerm:
@@ -57,7 +59,7 @@ func transition(
 		if o.Status == storage.FetchRedirPerm {
 			r.Status = storage.StatusRedirPerm
 		}
-		s.Reschedule(r, policy.ChangeUnknown, o.Time)
+		reschedule(r, s, policy.ChangeUnknown, o.Time)
 		if prevModified > 0 {
 			r.ModifiedTime = prevModified
 		}
@@ -110,7 +112,7 @@ func fetched(
 	}
 	r.Signature, r.SimHash, r.Segment, r.Retries = signature, simHash, segment, 0
 	r.ETag, r.LastModified, r.Truncated = etag, lastModified, o.Truncated != ""
-	s.Reschedule(r, change, o.Time)
+	reschedule(r, s, change, o.Time)
 	if change == policy.ChangeNone {
 		r.ModifiedTime = prevModified
 	}
@@ -151,7 +153,7 @@ func keepContent(r *storage.Record, o *storage.FetchOutcome, s policy.FetchSched
 		r.Status = storage.StatusFetched
 	}
 	prevModified := r.ModifiedTime
-	s.Reschedule(r, policy.ChangeUnknown, o.Time)
+	reschedule(r, s, policy.ChangeUnknown, o.Time)
 	r.ModifiedTime = prevModified
 	fetchSooner(r, o)
 	forceRefetch(r, maxInterval)
@@ -170,6 +172,17 @@ func fetchSooner(r *storage.Record, o *storage.FetchOutcome) {
 	}
 	r.Retries++
 	r.FetchTime = min(r.FetchTime, o.Time+retryDelayMS)
+}
+
+// reschedule lets a schedule set the times of a record, and nothing else of it. A page that it leaves due is due after
+// its interval: otherwise a crawl would fetch it for ever.
+func reschedule(r *storage.Record, s policy.FetchSchedule, c policy.Change, at int64) {
+	set := *r
+	s.Reschedule(&set, c, at)
+	r.FetchTime, r.Interval, r.ModifiedTime = set.FetchTime, set.Interval, set.ModifiedTime
+	if r.FetchTime <= at {
+		r.FetchTime = at + int64(cmp.Or(r.Interval, policy.DefaultInterval))*1000
+	}
 }
 
 // goneSchedule lengthens the interval by half while that stays below the maximum: a page that is gone may
