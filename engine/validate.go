@@ -100,15 +100,47 @@ func (o *Options) validate() error {
 				"%q is no media type: want some such as video/* or application/zip", t)
 		}
 	}
+	return errors.Join(slices.Concat(faults, o.outOfRange(), o.nilPolicies(), o.writerFaults())...)
+}
+
+// nilPolicies are the faults of lists of which an element is nil.
+func (o *Options) nilPolicies() (faults []error) {
+	for _, list := range []struct {
+		field string
+		isNil bool
+	}{
+		{"Normalizers", slices.Contains(o.Normalizers, nil)}, {"Filters", slices.Contains(o.Filters, nil)},
+		{"LiveFilters", slices.Contains(o.LiveFilters, nil)}, {"IndexFilters", slices.Contains(o.IndexFilters, nil)},
+		{"Parsers", slices.Contains(o.Parsers.Filters, nil)},
+	} {
+		if list.isNil {
+			faults = append(faults, &OptionError{list.field, nil, "one of the list is nil"})
+		}
+	}
+	for scope, chain := range o.NormalizerScopes {
+		if slices.Contains(chain, nil) {
+			faults = append(faults, &OptionError{"NormalizerScopes", scope, "one of the list is nil"})
+		}
+	}
+	return faults
+}
+
+// writerFaults are the faults of IndexWriters.
+func (o *Options) writerFaults() (faults []error) {
 	names := map[string]bool{}
 	for _, w := range o.IndexWriters {
+		if w == nil {
+			faults = append(faults, &OptionError{"IndexWriters", nil, "one of the list is nil"})
+			continue
+		}
 		name := w.Name()
 		if name == "" || len(name) > writerNameMax || names[name] {
-			fault("IndexWriters", name, "want a name of 1 to %d bytes, and each writer once", writerNameMax)
+			rule := fmt.Sprintf("want a name of 1 to %d bytes, and each writer once", writerNameMax)
+			faults = append(faults, &OptionError{"IndexWriters", name, rule})
 		}
 		names[name] = true
 	}
-	return errors.Join(append(faults, o.outOfRange()...)...)
+	return faults
 }
 
 // isTypeOrGroup reports whether a text is a media type, or the beginning of some with "*" after it.
@@ -164,6 +196,18 @@ func (o *Options) outOfRange() (faults []error) {
 	} {
 		if b.below {
 			faults = append(faults, &OptionError{b.field, b.value, "want 0 (no bound) or more"})
+		}
+	}
+	for _, d := range []struct {
+		field string
+		value time.Duration
+		zero  string
+	}{
+		{"FetchTimeout", o.FetchTimeout, "60s"},
+		{"GoneUnlinked", o.GoneUnlinked, "never"}, {"OrphanUnlinked", o.OrphanUnlinked, "never"},
+	} {
+		if d.value < 0 {
+			faults = append(faults, &OptionError{d.field, d.value, fmt.Sprintf("want 0 (%s) or more", d.zero)})
 		}
 	}
 	return faults

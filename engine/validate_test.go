@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/parse"
+	"github.com/seine-crawler/seine/engine/policy"
 )
 
 // TestValidate: a fault names its field, the rule says what is expected, and all faults are reported together.
@@ -40,6 +42,18 @@ func TestValidate(t *testing.T) {
 		"TrapDuplicates": {engine.Options{TrapDuplicates: 101}, "want a percentage"},
 		"HostBytes":      {engine.Options{HostBytes: -1}, "want 0 (no bound)"},
 		"DomainTime":     {engine.Options{DomainTime: -1}, "want 0 (no bound)"},
+		"FetchTimeout":   {engine.Options{FetchTimeout: -1}, "want 0 (60s)"},
+		"GoneUnlinked":   {engine.Options{GoneUnlinked: -1}, "want 0 (never)"},
+		"OrphanUnlinked": {engine.Options{OrphanUnlinked: -1}, "want 0 (never)"},
+		"Normalizers":    {engine.Options{Normalizers: policy.URLNormalizers{nil}}, "is nil"},
+		"Filters":        {engine.Options{Filters: policy.URLFilters{nil}}, "is nil"},
+		"LiveFilters":    {engine.Options{LiveFilters: []policy.LiveFilter{nil}}, "is nil"},
+		"IndexFilters":   {engine.Options{IndexFilters: []policy.IndexFilter{nil}}, "is nil"},
+		"IndexWriters":   {engine.Options{IndexWriters: []policy.IndexWriter{nil}}, "is nil"},
+		"Parsers":        {engine.Options{Parsers: parse.Options{Filters: []parse.Filter{nil}}}, "is nil"},
+		"NormalizerScopes": {engine.Options{NormalizerScopes: policy.NormalizerScopes{
+			policy.NormalizeInject: {nil},
+		}}, "is nil"},
 	} {
 		if _, ok := reflect.TypeFor[engine.Options]().FieldByName(field); !ok {
 			t.Errorf("there is no field %s", field)
