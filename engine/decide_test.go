@@ -131,12 +131,12 @@ func TestWatch(t *testing.T) {
 	full := drained
 	full.Full = true
 	inFlight := frontier.Stats{Hosts: 10, Dormant: 9, InFlight: 1}
-	far := frontier.Stats{Hosts: 10, Dormant: 9, Waiting: 1, Far: 1, Withheld: 3, Punished: 3, Queued: 3}
+	far := frontier.Stats{Hosts: 10, Dormant: 9, Waiting: 1, Withheld: 3, Punished: 3, Queued: 3}
 	slow := frontier.Stats{Hosts: 200, Waiting: 8, Ready: 30, SlowReady: 30, InFlight: 172, Slow: 170, Queued: 500}
 	slowOnly := slow
 	slowOnly.Waiting, slowOnly.InFlight = 2, 171
 	few := frontier.Stats{Hosts: 10, Dormant: 6, Waiting: 3, InFlight: 1, Queued: 9}
-	paced := frontier.Stats{Hosts: 10, Waiting: 10, Far: 9, Withheld: 45, Queued: 50}
+	paced := frontier.Stats{Hosts: 10, Waiting: 10, Withheld: 45, Queued: 50}
 	throttled := paced
 	throttled.Throttled, throttled.Punished = 9, 45
 	for _, c := range []struct {

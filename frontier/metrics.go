@@ -3,14 +3,12 @@
 package frontier
 
 // Stats describes the frontier at one moment. Counters begin with New. Hosts that were forgotten while they rest count
-// in Waiting, Far, Throttled and Asleep too, though not in Hosts; of very many, those beyond twice Options.MaxHosts do
-// not.
+// in Waiting, Throttled and Asleep too, though not in Hosts; of very many, those beyond twice Options.MaxHosts do not.
 type Stats struct {
 	Hosts     int // in memory
 	Ready     int // hosts with a visit that a fetcher may take
 	Waiting   int // hosts with URLs that wait for their delay or their address
-	Far       int // of Waiting, those that must wait more than a few seconds
-	Throttled int // of Far, those whose servers demanded it (429, 503)
+	Throttled int // of Waiting, those that wait longer than a few seconds because their servers demand it (429, 503)
 	Failing   int // of Waiting, those whose last visit failed
 	InFlight  int // visits with fetchers
 	Slow      int // of InFlight, those of slow hosts, or that became slow meanwhile
@@ -20,7 +18,7 @@ type Stats struct {
 	Asleep    int    // hosts that failed too often
 	Dormant   int    // hosts without due URLs
 	Queued    int    // URLs in windows
-	Withheld  int    // of Queued, those of Far hosts
+	Withheld  int    // of Queued, those of hosts that must wait more than a few seconds
 	Punished  int    // of Queued, those of Throttled hosts
 	Addresses int    // in memory
 	Visits    uint64 // made since New
@@ -52,7 +50,7 @@ func (f *Frontier) Stats() Stats {
 	}
 	st := Stats{Hosts: int(f.names.hosts.Load()), Refused: f.refusedTotal.Load(), Outage: f.outage.on.Load()}
 	slept, paused := int(f.names.resting[restAsleep].Load()), int(f.names.resting[restThrottled].Load())
-	st.Asleep, st.Waiting, st.Far, st.Throttled = slept, paused, paused, paused
+	st.Asleep, st.Waiting, st.Throttled = slept, paused, paused
 	st.Pending = int(f.pending.Load() + pulling)
 	if st.Full = refused && !room; refused && room {
 		st.Pending++
@@ -64,7 +62,6 @@ func (f *Frontier) Stats() Stats {
 		st.Waiting += s.counts[waiting] + s.counts[blocked]
 		st.Asleep += s.counts[asleep]
 		st.Dormant += s.counts[dormant]
-		st.Far += s.far
 		st.Throttled += s.throttled
 		st.Failing += s.failing
 		st.Refilling += s.refilling

@@ -147,7 +147,7 @@ func TestRestingHosts(t *testing.T) {
 				if w.pages != kinds["good"]*each {
 					t.Errorf("%d pages of %d good hosts: %+v", w.pages, kinds["good"], s)
 				}
-				if s.Asleep != kinds["dead"] || s.Throttled != kinds["busy"] || s.Far != s.Throttled || s.Soon() {
+				if s.Asleep != kinds["dead"] || s.Throttled != kinds["busy"] || s.Soon() {
 					t.Errorf("%d hosts are dead, %d throttled: %+v", kinds["dead"], kinds["busy"], s)
 				}
 				f.Wake(w.hosts...) // is not needed, and changes nothing

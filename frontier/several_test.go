@@ -70,7 +70,7 @@ func TestFarBesideAVisit(t *testing.T) {
 			f.Done(v, Outcome{})
 		}
 		f.await(t, "a long wait", func(s Stats) bool { return s.Pending == 0 && !s.Soon() })
-		if s := f.Stats(); s.Far != 1 || s.Withheld != 4 {
+		if s := f.Stats(); s.Waiting != 1 || s.Withheld != 4 {
 			t.Errorf("%d visits at once: %+v", perHost, s)
 		}
 		if perHost > 1 {

@@ -35,9 +35,8 @@ type shard struct {
 	counts    [placeCount]int
 	queued    int // URLs in windows
 	refilling int
-	far       int    // waiting hosts whose wait is longer than longWait
-	withheld  int    // URLs of those
-	throttled int    // of far, those whose servers demanded it (429, 503)
+	withheld  int    // URLs of waiting hosts whose wait is longer than longWait
+	throttled int    // of those hosts, those whose servers demanded it (429, 503)
 	punished  int    // URLs of those
 	failing   int    // waiting and blocked hosts whose last visit failed
 	stale     int    // addresses without hosts, kept until they may be visited again
@@ -114,7 +113,6 @@ func (s *shard) countFailing(v *visitState) {
 // waitFar counts a waiting host as one whose wait is longer than longWait.
 func (s *shard) waitFar(v *visitState) {
 	v.far, v.punished = true, v.throttles > 0
-	s.far++
 	if v.punished {
 		s.throttled++
 	}
@@ -123,7 +121,6 @@ func (s *shard) waitFar(v *visitState) {
 
 func (s *shard) notFar(v *visitState) {
 	s.withhold(v, -v.urls())
-	s.far--
 	if v.punished {
 		s.throttled--
 	}

@@ -176,7 +176,7 @@ func (m *sim) checkURLs(visit *Visit, h *hostModel) {
 func (m *sim) checkAll() {
 	for n, s := range m.shards {
 		var counts [placeCount]int
-		queued, refilling, far, withheld, failing := 0, 0, 0, 0, 0
+		queued, refilling, withheld, failing := 0, 0, 0, 0
 		for i := range m.names.stripe {
 			for _, v := range m.names.stripe[i].by {
 				if v.shard.Load() != s {
@@ -188,7 +188,6 @@ func (m *sim) checkAll() {
 					refilling++
 				}
 				if v.far {
-					far++
 					withheld += v.urls()
 				}
 				if v.failures > 0 && (v.place == waiting || v.place == blocked) {
@@ -198,11 +197,11 @@ func (m *sim) checkAll() {
 			}
 		}
 		if counts != s.counts || queued != s.queued || refilling != s.refilling ||
-			far != s.far || withheld != s.withheld || failing != s.failing {
-			m.fault("shard %d counts %v, %d queued, %d refilling, %d far with %d, %d failing; "+
-				"there are %v, %d, %d, %d, %d, %d", n,
-				s.counts, s.queued, s.refilling, s.far, s.withheld, s.failing,
-				counts, queued, refilling, far, withheld, failing)
+			withheld != s.withheld || failing != s.failing {
+			m.fault("shard %d counts %v, %d queued, %d refilling, %d withheld, %d failing; "+
+				"there are %v, %d, %d, %d, %d", n,
+				s.counts, s.queued, s.refilling, s.withheld, s.failing,
+				counts, queued, refilling, withheld, failing)
 		}
 	}
 }
