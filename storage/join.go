@@ -137,9 +137,6 @@ func (j *joiner) advance(key []byte) ([]byte, error) {
 	if !bytes.Equal(j.sc.Key(), key) {
 		return nil, nil
 	}
-	if j.sc.value == nil {
-		return []byte{}, nil
-	}
 	return j.sc.value, nil
 }
 
