@@ -16,7 +16,8 @@
 // A command opens the engine, serves the socket of the data directory meanwhile, calls the engine once and closes it.
 // When another process has the directory open, a command that reads, injects or removes asks that process over the
 // socket (store.go), and prints the same. "seine serve" goes on when that process has ended, and opens the engine
-// (front.go). The first SIGINT or SIGTERM cancels the context of a command, the second ends the process.
+// (front.go). The first SIGINT, SIGTERM or SIGHUP cancels the context of a command. A second SIGINT or SIGTERM ends the
+// process.
 //
 // # Invariants
 //

@@ -103,7 +103,7 @@ func (s *screen) readKeys(stdin io.Reader, k *controls) (end func(), ok bool) {
 		suspend()
 		raw()
 	}
-	endSignals := s.leaveOnSignals()
+	endSignals := s.leaveOnQuit()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

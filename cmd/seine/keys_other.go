@@ -11,6 +11,6 @@ func foreground(*os.File) bool { return false }
 
 func suspend() {}
 
-func (s *screen) leaveOnSignals() (end func()) { return func() {} }
+func (s *screen) leaveOnQuit() (end func()) { return func() {} }
 
 func interruptSelf() {}

@@ -36,6 +36,12 @@ type terminal struct {
 // onTerminal starts this program on a terminal.
 func onTerminal(t *testing.T, args ...string) *terminal {
 	t.Helper()
+	return terminalOf(t, func(seine string) []string { return append([]string{seine}, args...) })
+}
+
+// terminalOf starts a command, which may run this program, on a terminal.
+func terminalOf(t *testing.T, command func(seine string) []string) *terminal {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +50,8 @@ func onTerminal(t *testing.T, args ...string) *terminal {
 	if err := os.Symlink(self, name); err != nil {
 		t.Fatal(err)
 	}
-	x := &terminal{t: t, cmd: exec.Command(name, args...)}
+	args := command(name)
+	x := &terminal{t: t, cmd: exec.Command(args[0], args[1:]...)}
 	if x.keys, x.tty, err = pty.Open(); err != nil {
 		t.Fatal(err)
 	}

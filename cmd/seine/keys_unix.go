@@ -21,11 +21,11 @@ func foreground(tty *os.File) bool {
 // suspend stops this process until its shell continues it.
 func suspend() { _ = syscall.Kill(0, syscall.SIGTSTP) }
 
-// leaveOnSignals gives the terminal back when a signal ends this process at once, and then lets it. It works until the
+// leaveOnQuit gives the terminal back when SIGQUIT ends this process at once, and then lets it. It works until the
 // returned function is called.
-func (s *screen) leaveOnSignals() (end func()) {
+func (s *screen) leaveOnQuit() (end func()) {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(signals, syscall.SIGHUP, syscall.SIGQUIT)
+	signal.Notify(signals, syscall.SIGQUIT)
 	go func() {
 		select {
 		case got := <-signals:

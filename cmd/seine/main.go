@@ -20,9 +20,9 @@ import (
 func main() {
 	// A sample of the heap profile walks a deep stack. One in 512 KiB, as by default, cost a crawl 7 µs a page.
 	runtime.MemProfileRate = 4 << 20
-	// The end of run lets go of the signals. A second Ctrl-C in the moment between that and the exit must not make a
-	// clean stop look like a killed one.
-	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
+	// The end of run lets go of the signals. One in the moment between that and the exit must not make a clean stop
+	// look like a killed one.
+	signal.Notify(make(chan os.Signal, 1), stopSignals()...)
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -77,28 +77,44 @@ func onScreen(stderr io.Writer, program func(*screen) int) int {
 	return program(screen)
 }
 
-// interruptible returns a context that the first SIGINT or SIGTERM cancels, for a clean stop. The second signal ends
-// the process at once, which loses nothing that was acknowledged.
+// stopSignals are the signals that stop a command cleanly. A hangup is one unless it was ignored at the start, as nohup
+// does.
+func stopSignals() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
+}
+
+// interruptible returns a context that the first signal cancels, for a clean stop. A second SIGINT or SIGTERM ends the
+// process at once, which loses nothing that was acknowledged. A hangup never does: a terminal that goes may send two,
+// one from the shell and one from the system, and nobody chose the second.
 func interruptible(stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, stopSignals()...)
 	done := make(chan struct{})
 	go func() {
-		select {
-		case <-signals:
+		for chosen := false; ; {
+			says := "stopping cleanly"
+			select {
+			case got := <-signals:
+				if got != syscall.SIGHUP {
+					if chosen {
+						leave(stderr)
+						os.Exit(exitSignaled)
+					}
+					chosen = true
+					says += "; press Ctrl-C again to quit now"
+				}
+			case <-done:
+				return
+			}
 			if !viewing(stderr) {
-				fmt.Fprintln(stderr, "seine: stopping cleanly; press Ctrl-C again to quit now")
+				fmt.Fprintln(stderr, "seine: "+says)
 			}
 			cancel()
-		case <-done:
-			return
-		}
-		select {
-		case <-signals:
-			leave(stderr)
-			os.Exit(exitSignaled)
-		case <-done:
 		}
 	}()
 	return ctx, func() {
