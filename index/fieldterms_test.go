@@ -102,7 +102,9 @@ func TestStoredFields(t *testing.T) {
 	if r := search(t, x, "hidden:red"); strings.Contains(r.Query.String(), "hidden:") {
 		t.Errorf("a name that is no field is %q", r.Query)
 	}
-	for q, column := range map[string]int{"colour:red": 1, "price:9..x": 7, "net price:": 11, "color:=": 8} {
+	for q, column := range map[string]int{
+		"colour:red": 1, "price:9..x": 7, "net price:": 11, "color:=": 8, `color:="Deep red"^2`: 8, "price:>9^2": 7,
+	} {
 		_, err := x.Search(context.Background(), q, index.SearchOptions{Strict: true})
 		var wrong *index.QueryError
 		if !errors.As(err, &wrong) || wrong.Column != column {

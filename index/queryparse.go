@@ -297,6 +297,7 @@ func (p *queryParser) leaf(c scope, x *lexeme, operator bool) clause {
 		}
 		fields, stored = x.field.mask, x.field.storedName()
 		if n := p.stored(x); n != nil {
+			p.unscored(x)
 			if !p.take(x, 1) {
 				n = nil
 			}
@@ -494,6 +495,7 @@ func (p *queryParser) value(c scope, x *lexeme) clause {
 			return p.leaf(c, &words, c.exact)
 		}
 	}
+	p.unscored(x)
 	if !p.take(x, 1) {
 		n = nil
 	}
@@ -502,4 +504,11 @@ func (p *queryParser) value(c scope, x *lexeme) clause {
 		part.either, part.at = x.field, x.at
 	}
 	return part
+}
+
+// unscored reports what is behind a value as if it were a word.
+func (p *queryParser) unscored(x *lexeme) {
+	if x.boost != 0 || x.number >= 0 {
+		p.fail(x.at, x.field.name+": takes a value, which ^ and ~ do not change")
+	}
 }
