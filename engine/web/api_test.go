@@ -121,6 +121,7 @@ func (s *site) apiCalls() map[string]map[string]int {
 			"regex=html$": 200, "regex=(": 400, "sample=2": 200, "top=2": 200, "top=2&status=db_gone": 400,
 			"cursor=aHR0": 400,
 			"cursor=%21":  400, "prefix=127.0.0.1": 404, "prefix=" + s.host: 200,
+			"prefix=http://127.0.0.1/": 404, "prefix=http://" + s.host: 200,
 		},
 		"stats": {"": 200, "hosts=true": 200},
 		"index": {"": 200, "x=1": 400},

@@ -84,11 +84,12 @@ type keyShape struct{ begin, end string }
 // has reports whether a key that begins so ends so, too.
 func (k keyShape) has(key []byte) bool { return strings.HasSuffix(string(key), k.end) }
 
-// keysOf returns the shape of the keys that a prefix means; host is "" unless it is that of one.
+// keysOf returns the shape of the keys that a prefix means, and their host; "": they may have several.
 func keysOf(prefix string) (keys keyShape, host urlkey.HostKey, err error) {
 	switch {
 	case strings.Contains(prefix, "://"):
 		keys.begin, keys.end, err = urlkey.KeyPrefix(strings.TrimSuffix(prefix, "*"))
+		host = urlkey.Key(keys.begin).HostKey()
 	case prefix == "" || strings.ContainsAny(prefix, ",)"):
 		keys.begin = prefix
 	default:
