@@ -74,8 +74,8 @@ func (r PurgeReport) String() string {
 	if r.Waiting > 0 {
 		waiting = fmt.Sprintf(", %d more wait for the next purge because the crawl still needs them", r.Waiting)
 	}
-	return fmt.Sprintf("purge: %d parse records, %d inlinks, %d responses, %d WARC files removed and %d rewritten "+
-		"(%d bytes)%s, %d documents; %d documents lost anchors, %d index segments rewritten in %.2fs%s",
+	return fmt.Sprintf("purge: %d parse records, %d inlinks, %d responses and failures, %d WARC files removed and "+
+		"%d rewritten (%d bytes)%s, %d documents; %d documents lost anchors, %d index segments rewritten in %.2fs%s",
 		r.Parsed, r.Inlinks, r.Captures, r.Removed, r.Rewritten, r.Bytes, waiting, r.Documents, r.Refreshed,
 		r.Segments, r.Took.Seconds(), sendLines(r.Writers))
 }

@@ -18,7 +18,7 @@ import (
 type Purged struct {
 	Parsed    uint64 // parse records of versions that were replaced
 	Inlinks   uint64 // of linkdb, from these
-	Captures  uint64 // of cdx, with their WARC records
+	Captures  uint64 // of cdx, with their WARC records, and records of failures
 	Removed   uint64 // WARC files
 	Rewritten uint64 // WARC files
 	Waiting   uint64 // WARC files that are still needed by segments that are not done: the next Purge changes them
