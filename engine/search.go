@@ -61,7 +61,7 @@ type Hit struct {
 	Snippet string  `json:"snippet"` // formatted as SearchOptions say; "" if the page forbids snippets
 	// Page is the page's own URL, by which all else is known of it: URL may be that of a redirect to it, see
 	// Options.ChooseRedirectURL. Host is that of Page, as the filter host: takes it.
-	Page string `json:"-"`
+	Page string `json:"page"`
 	Host string `json:"-"`
 	// SnippetText is the snippet as in the page, not escaped. Matches are the places in it that match the query, as
 	// byte offsets from (inclusive) and to (exclusive).

@@ -293,7 +293,7 @@ var settingGroups = []settingGroup{
 			into: func(o *engine.Options) any { return &o.AnchorLength }},
 		{name: "choose-redirect", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB, lasting: keepShown,
 			help: "show a page behind a redirect by the better known of the two URLs, as Nutch chooses it; else " +
-				"always by its own, as Nutch shows it",
+				"always by its own, as Nutch shows it; hits in JSON have its own as `page`",
 			into: func(o *engine.Options) any { return &o.ChooseRedirectURL }},
 		{name: "no-index", kind: aSwitch, def: "false", used: inCrawl,
 			help: "crawl without indexing; `seine index` does it later",

@@ -57,6 +57,10 @@ func TestMoreOfShownHost(t *testing.T) {
 			t.Errorf("no link to %s in\n%s", link, shown)
 		}
 	}
+	_, _, answer := opens(t, New(e, Options{}), "/api/v1/search?q=title:welcome")
+	if !strings.Contains(answer, `"url":"`+root+`/"`) || !strings.Contains(answer, `"page":"`+at+`"`) {
+		t.Errorf("the API says %s", answer)
+	}
 }
 
 // TestFrontPageOfAll: the counts of the front page are of all pages, also of those without text.
