@@ -48,10 +48,12 @@ import (
 //	                  reads crawldb once, for the keys and the sums; older values are read without the rest. The record
 //	                  of a segment says which part of a WARC file is its own, because segments share files; records of
 //	                  before have whole files. (Since then format 11 leaves its own upgrade to this step.)
+//	14        0.14    Records say whether what their page gives to others was given (recVoted). Of older ones that is
+//	                  known by their segment or status.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.
-const FormatVersion = 13
+const FormatVersion = 14
 
 // readableFormat is the oldest format that is read as it is, without an upgrade: of what the steps from there on write,
 // only phases read anything, and these write too.
@@ -82,6 +84,7 @@ func upgrades() []func(*Store) error {
 		func(s *Store) error { return s.setFormat(10) },
 		none, none, // what format 11 brought is made by the step to 13, and must not be said to be there before
 		(*Store).buildDue,
+		func(s *Store) error { return s.setFormat(14) },
 	}
 }
 

@@ -35,6 +35,7 @@ type Record struct {
 	Visits, Changes uint8
 	Watched         uint32
 	Truncated       bool    // the newest content is a part of the page; it has no signature and no validators
+	Voted           bool    // a fetch has found content or a redirect, and what that is worth to others was given
 	ETag            string  // validator of the newest content, as the server sent it, "" = none
 	LastModified    string  // likewise
 	Meta            []Field // at most MetaFieldsMax
@@ -97,7 +98,7 @@ func (r *Record) SchemeAssumed() bool {
 //	text      Last-Modified, or if recDate a uvarint of seconds since 1970: an HTTP date in the usual form
 //	uvarint   number of fields, then each a name and a value, both text
 //	1 byte    hops (since format 2)
-//	          truncated: no bytes (since format 7)
+//	          truncated: no bytes (since format 7); voted: no bytes (since format 14)
 //	8 bytes   SimHash (since format 12)
 //	2 bytes   visits, changes (since format 12)
 //	uvarint   watched
@@ -136,7 +137,7 @@ const (
 	recTruncated    = 1 << 20
 	recSimHash      = 1 << 21
 	recVisits       = 1 << 22
-	recEnd          = 1 << 23 // first unused bit
+	recVoted        = 1 << 23 // the last bit
 )
 
 const secondsPerHour = 3600
@@ -172,7 +173,8 @@ func (r *Record) flags(date bool) uint32 {
 		flagIf(r.Hops != 0, recHops) |
 		flagIf(r.Truncated, recTruncated) |
 		flagIf(r.SimHash != 0, recSimHash) |
-		flagIf(r.Visits != 0 || r.Changes != 0 || r.Watched != 0, recVisits)
+		flagIf(r.Visits != 0 || r.Changes != 0 || r.Watched != 0, recVisits) |
+		flagIf(r.Voted, recVoted)
 }
 
 // AppendRecord appends the encoding of r to dst. It leaves out fields of Meta beyond MetaFieldsMax. It
@@ -264,7 +266,7 @@ func DecodeRecord(b []byte, r *Record) error {
 	} else if f&recHTTP != 0 {
 		r.HTTPStatus = d.uint16()
 	}
-	r.Truncated = f&recTruncated != 0
+	r.Truncated, r.Voted = f&recTruncated != 0, f&recVoted != 0
 	r.Score = d.score(f >> recScoreShift & 3)
 	if f&recFetchTime != 0 {
 		r.FetchTime = d.varint()
@@ -287,7 +289,7 @@ func DecodeRecord(b []byte, r *Record) error {
 		copy(r.Signature[:], d.bytes(uint64(len(r.Signature))))
 	}
 	r.decodeTexts(&d, f)
-	if !d.done() || head>>4 != recordVersion || f >= recEnd || !r.Status.valid() {
+	if !d.done() || head>>4 != recordVersion || !r.Status.valid() {
 		*r = Record{Meta: r.Meta[:0]}
 		return corrupt("record of %d bytes: % .32x", len(b), b)
 	}

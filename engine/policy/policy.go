@@ -83,7 +83,7 @@ type Page struct {
 	// Links is the number of distinct targets that the filters given as values accept, whether or not they are in
 	// scope. Live filters and the scope play no part: a score must not depend on when one of them changed.
 	Links int
-	First bool // this is the first successful fetch of the page
+	First bool // this is the first fetch of the page that found content or a redirect
 
 	// Accepted is the number of links, each as often as it is on the page, that filters and scope accept now, and of
 	// links to parts of the page itself. All is the number of all of the page's links. Neither counts links that must

@@ -269,6 +269,7 @@ func (p *Phases) readRecords(
 		if r.Status == storage.StatusDuplicate { // of a page there
 			r.Status = storage.StatusFetched
 		}
+		r.Voted = voted(&r)
 		r.Segment, r.Signature, r.SimHash, r.Truncated = 0, storage.Signature{}, 0, false
 		r.ETag, r.LastModified = "", ""
 		r.Meta = slices.DeleteFunc(r.Meta, isUnlinked) // by the links there
@@ -290,6 +291,9 @@ func mergeRecord(r, other *storage.Record) (changed bool) {
 		}
 		r.Score, r.Interval, r.Retries, r.HTTPStatus = other.Score, other.Interval, other.Retries, other.HTTPStatus
 		r.LastFetch, r.FetchTime = other.LastFetch, other.FetchTime
+	}
+	if other.Voted && !voted(r) {
+		r.Voted, changed = true, true
 	}
 	if other.Depth < r.Depth || other.Hops < r.Hops {
 		r.Depth, r.Hops, changed = min(r.Depth, other.Depth), min(r.Hops, other.Hops), true

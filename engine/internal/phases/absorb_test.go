@@ -37,8 +37,8 @@ func TestImportRecords(t *testing.T) {
 		r.Segment, r.Signature, r.ETag = segment, signature, "tag"
 		return r
 	}
-	seed := at(storage.StatusUnfetched, 0, 0, 1)
-	seed.Depth = 0
+	seed, only := at(storage.StatusUnfetched, 0, 0, 1), at(storage.StatusFetched, -2, 28, 2)
+	seed.Depth, only.Voted = 0, true
 	here.place(func(put func(string, storage.Record)) {
 		put("http://a.example/content", with(at(storage.StatusNotModified, -9, 21, 1, field("a", "here")), 1, content))
 		put("http://a.example/gone", with(at(storage.StatusFetched, -9, 21, 1), 1, storage.Signature{11}))
@@ -64,7 +64,7 @@ func TestImportRecords(t *testing.T) {
 			"content": with(at(storage.StatusNotModified, -2, 28, 2, field("a", "there"), field("b", "b")), 1, content),
 			"gone":    with(at(storage.StatusGone, -2, 43, 2), 1, storage.Signature{11}),
 			"older":   at(storage.StatusFetched, -1, 29, 1, field("a", "here"), field("b", "b")),
-			"only":    at(storage.StatusFetched, -2, 28, 2),
+			"only":    only,
 			"seed":    seed,
 		} {
 			got := records[here.key("http://a.example/"+url)]

@@ -16,38 +16,44 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// TestVoteOnce: whatever the outcomes of a page's fetches, and whenever somebody has it recrawled in between, its links
-// get its one vote with the first fetch that finds them.
+// TestVoteOnce: whatever the outcomes of a page's fetches, and whenever somebody has it recrawled in between, its
+// links, or the target of its redirect, get its one vote with the first fetch that finds them.
 func TestVoteOnce(t *testing.T) {
 	outcomes := map[string]page{
 		"content": {content: 1, links: []string{hostA + "x"}},
 		"retry":   {status: storage.FetchRetry},
 		"gone":    {status: storage.FetchGone},
+		"moved":   {status: storage.FetchRedirTemp, redirect: hostA + "y"},
 		"304":     {status: storage.FetchNotModified},
 	}
 	checkFew(t, func(t *rapid.T) {
 		w := newWorld(t, admission.Options{})
 		defer w.close()
 		w.inject(hostA)
-		want, voted := 0.0, false
+		voted := ""
 		for n := range rapid.IntRange(1, 8).Draw(t, "fetches") {
-			kind := rapid.SampledFrom([]string{"content", "content", "retry", "retry", "gone", "304"}).Draw(t, "what")
-			if kind == "304" && !voted { // there is nothing yet that could be confirmed
+			kinds := []string{"content", "content", "moved", "retry", "retry", "gone", "304"}
+			kind := rapid.SampledFrom(kinds).Draw(t, "what")
+			if kind == "304" && voted != "content" { // there is nothing yet that could be confirmed
 				kind = "retry"
 			}
 			p := outcomes[kind]
 			p.url, p.at = hostA, int64(n+1)
 			w.update(p)
-			if kind == "content" {
-				want, voted = 1, true
+			if voted == "" && (kind == "content" || kind == "moved") {
+				voted = kind
 			}
 			if rapid.Bool().Draw(t, "recrawl") {
 				if _, err := w.p.Recrawl(context.Background(), w.targets("a.test")); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if got := w.records()[w.key(hostA+"x")].Score; got != want {
-				t.Fatalf("after fetch %d, %s, the link has %v, want %v", n+1, kind, got, want)
+			records := w.records()
+			for of, to := range map[string]string{"content": hostA + "x", "moved": hostA + "y"} {
+				want := map[bool]float64{true: 1}[of == voted]
+				if got := records[w.key(to)].Score; got != want {
+					t.Fatalf("after fetch %d, %s, %s has %v, want %v", n+1, kind, to, got, want)
+				}
 			}
 		}
 		w.check()

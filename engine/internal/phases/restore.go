@@ -304,10 +304,11 @@ func restored(old, rebuilt storage.Record, now int64) (r storage.Record, due boo
 	case rebuilt.LastFetch > old.LastFetch: // the old store had not taken the outcome in yet
 		r = rebuilt
 		r.Score, r.Meta = max(old.Score, rebuilt.Score), old.Meta
-		r.Depth = min(old.Depth, rebuilt.Depth)
+		r.Depth, r.Voted = min(old.Depth, rebuilt.Depth), voted(&old) || voted(&rebuilt)
 		return r, false
 	case rebuilt.LastFetch == old.LastFetch:
 		r = old
+		r.Voted = voted(&old)
 		if old.Status == storage.StatusDuplicate {
 			r.Status = rebuilt.Status // dedup decides again
 		}
@@ -315,18 +316,25 @@ func restored(old, rebuilt storage.Record, now int64) (r storage.Record, due boo
 		return r, false
 	}
 	r = old // with LastFetch: see lost
-	r.Status, r.Retries, r.FetchTime = storage.StatusUnfetched, 0, now
-	if old.Segment == 0 && old.Status != storage.StatusRedirTemp && old.Status != storage.StatusRedirPerm {
-		r.LastFetch = 0 // its links never had votes, see lost
+	r.Status, r.Retries, r.FetchTime, r.Voted = storage.StatusUnfetched, 0, now, voted(&old)
+	if !r.Voted {
+		r.LastFetch = 0
 	}
 	r.Segment, r.Signature, r.ETag, r.LastModified = rebuilt.Segment, rebuilt.Signature, "", ""
 	r.SimHash = rebuilt.SimHash
 	return r, true
 }
 
-// lost reports whether a record is one that Restore made due because its page is lost. Its links have had their votes,
-// which are in the records of their targets, so they have none when it is fetched again. Other unfetched records
-// without a segment either were never fetched or count a retry.
+// voted reports whether a page has given to others what it gives once. Records of before format 14 say so by their
+// segment or status.
+func voted(r *storage.Record) bool {
+	return r.Voted || r.Segment != 0 || r.Status == storage.StatusRedirTemp || r.Status == storage.StatusRedirPerm ||
+		lost(r)
+}
+
+// lost reports whether a record of before format 14 is one that Restore made due because its page is lost. Its links
+// have had their votes, which are in the records of their targets, so they have none when it is fetched again. Other
+// unfetched records without a segment either were never fetched or count a retry.
 func lost(r *storage.Record) bool {
 	return r.Status == storage.StatusUnfetched && r.Segment == 0 && r.LastFetch != 0 && r.Retries == 0
 }

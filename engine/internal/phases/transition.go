@@ -55,7 +55,7 @@ func transition(
 		r.ModifiedTime = prevModified
 		forceRefetch(r, maxInterval)
 	case storage.FetchRedirTemp, storage.FetchRedirPerm:
-		r.Status, r.Retries = storage.StatusRedirTemp, 0
+		r.Status, r.Retries, r.Voted = storage.StatusRedirTemp, 0, true
 		if o.Status == storage.FetchRedirPerm {
 			r.Status = storage.StatusRedirPerm
 		}
@@ -110,7 +110,7 @@ func fetched(
 		}
 		r.Watch(change == policy.ChangeModified)
 	}
-	r.Signature, r.SimHash, r.Segment, r.Retries = signature, simHash, segment, 0
+	r.Signature, r.SimHash, r.Segment, r.Retries, r.Voted = signature, simHash, segment, 0, true
 	r.ETag, r.LastModified, r.Truncated = etag, lastModified, o.Truncated != ""
 	reschedule(r, s, change, o.Time)
 	if change == policy.ChangeNone {

@@ -179,9 +179,7 @@ func (c *collector) addPage(key []byte, source *storage.Record) error {
 	if err := c.inputs.Add(key, c.value); err != nil {
 		return fmt.Errorf("sorting outcomes: %w", err)
 	}
-	redirected := source.Status == storage.StatusRedirTemp || source.Status == storage.StatusRedirPerm
-	first := source.Segment == 0 && !redirected && !lost(source)
-	page := policy.Page{Score: source.Score, Depth: source.Depth, First: first}
+	page := policy.Page{Score: source.Score, Depth: source.Depth, First: !voted(source)}
 	if o.Redirect != "" && o.Status != storage.FetchSuccess {
 		page.Links = 1
 		return c.addRedirect(key, source, &page, 0)
