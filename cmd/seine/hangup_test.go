@@ -5,7 +5,6 @@
 package main
 
 import (
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -14,9 +13,6 @@ import (
 
 // TestHangup: SIGHUP stops a crawl cleanly, as often as it comes.
 func TestHangup(t *testing.T) {
-	if signal.Ignored(syscall.SIGHUP) {
-		t.Skip("these tests run under nohup, and so does the crawl")
-	}
 	dir := filepath.Join(t.TempDir(), "d")
 	x := onTerminal(t, "crawl", "--dir", dir, "--allow-private", "--delay", "100ms", endlessSite(t))
 	x.shows("keys     p pause")

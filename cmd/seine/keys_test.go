@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -67,7 +68,13 @@ func terminalOf(t *testing.T, command func(seine string) []string) *terminal {
 	}
 	x.cmd.Stdin, x.cmd.Stdout, x.cmd.Stderr = x.tty, x.tty, x.tty
 	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := x.cmd.Start(); err != nil {
+	// A signal that this process handles has its usual effect in those that it starts, also if these tests run under
+	// nohup.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	err = x.cmd.Start()
+	signal.Stop(hangups)
+	if err != nil {
 		t.Fatal(err)
 	}
 	go func() {

@@ -177,9 +177,10 @@ func fetchSooner(r *storage.Record, o *storage.FetchOutcome) {
 // reschedule lets a schedule set the times of a record, and nothing else of it. A page that it leaves due is due after
 // its interval: otherwise a crawl would fetch it for ever.
 func reschedule(r *storage.Record, s policy.FetchSchedule, c policy.Change, at int64) {
-	set := *r
-	s.Reschedule(&set, c, at)
-	r.FetchTime, r.Interval, r.ModifiedTime = set.FetchTime, set.Interval, set.ModifiedTime
+	was := *r
+	s.Reschedule(r, c, at)
+	was.FetchTime, was.Interval, was.ModifiedTime = r.FetchTime, r.Interval, r.ModifiedTime
+	*r = was
 	if r.FetchTime <= at {
 		r.FetchTime = at + int64(cmp.Or(r.Interval, policy.DefaultInterval))*1000
 	}
