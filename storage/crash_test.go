@@ -317,8 +317,8 @@ func digestOf(m map[string]string) (sum uint64) {
 	return sum
 }
 
-// TestParentsLoss: what was written survives a power loss although the store's directory, and one above it, had been
-// made and not synced before the store was opened.
+// TestParentsLoss: what was written survives a power loss although the store's directory, and one above it, had been made
+// and not synced before the store was opened.
 func TestParentsLoss(t *testing.T) {
 	fs := NewCrashableFS()
 	if err := fs.MkdirAll("crawls/store", 0o755); err != nil {
