@@ -281,9 +281,6 @@ func (s *Store) admit(o *Options) error {
 // initialise writes what makes a store ours, in one batch: a crash before it leaves an empty Pebble
 // store, which the next open initialises.
 func (s *Store) initialise(o *Options) error {
-	if err := syncParents(s.fs, s.dir); err != nil {
-		return err
-	}
 	err := s.Apply(func(b *Batch) error {
 		for _, settings := range []map[string]string{o.Identity, o.Initial} {
 			for name, value := range settings {

@@ -185,10 +185,7 @@ func Clear(fs FS, dir string) (err error) {
 			err = fmt.Errorf("emptying %s: %w", dir, err)
 		}
 	}()
-	if err := fs.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	if err := syncParents(fs, dir); err != nil {
+	if err := makeDir(fs, dir); err != nil {
 		return err
 	}
 	real := dir

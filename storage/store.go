@@ -131,9 +131,7 @@ func (s *Store) prepareDir(o *Options) error {
 	case errors.Is(err, os.ErrNotExist) && mustExist:
 		return fmt.Errorf("%w in %s: there is no such directory; start a crawl there first", ErrNoStore, s.dir)
 	case errors.Is(err, os.ErrNotExist):
-		if err := s.fs.MkdirAll(s.dir, 0o755); err != nil {
-			return fmt.Errorf("making the store's directory %s: %w", s.dir, err)
-		}
+		return makeDir(s.fs, s.dir)
 	case err != nil:
 		return fmt.Errorf("opening the store in %s: %w", s.dir, err)
 	case !info.IsDir():
@@ -162,10 +160,14 @@ func (s *Store) checkFiles(o *Options) error {
 	return checkLogs(s.fs, s.dir, names)
 }
 
-// syncParents makes a store's directory durable in its parents, before any write in it is acknowledged. Whoever made it
-// may not have done so: a process that ended just then, or a person.
-func syncParents(fs vfs.FS, dir string) error {
-	// Up to the root or the working directory. Those that this user may only pass are not made by him.
+// makeDir creates the store's directory and makes it durable in its parent before any write in it is
+// acknowledged.
+func makeDir(fs vfs.FS, dir string) error {
+	if err := fs.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("making the store's directory %s: %w", dir, err)
+	}
+	// Sync each parent that this call may have created, or one that ended before it synced it, up to the root or the
+	// working directory. Those that this user may only pass are not made by him.
 	for {
 		parent := fs.PathDir(dir)
 		if parent == dir {
