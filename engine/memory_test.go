@@ -32,7 +32,7 @@ func TestMemoryShares(t *testing.T) {
 		if sum := s.sum(); sum > m-spare || sum < m/100*65 {
 			t.Errorf("of %d bytes %d are handed out", m, sum)
 		}
-		if sum := s.idleSum(); sum > m-m/4 || s.idleCache < m/3 || s.idleAnswers < 4*s.answers {
+		if sum := s.idleSum(); sum > m-m/4 || s.idleCache < m/5 || s.held < m/6 || s.idleAnswers < 4*s.answers {
 			t.Errorf("of %d bytes %d are handed out while nothing is crawled: %+v", m, sum, s)
 		}
 		if s.slots < 1 || s.sorter < 700<<10 || s.segment < 1<<20 || s.builder < 2<<20 || s.hosts < 1<<10 ||

@@ -44,9 +44,9 @@ type seineEngine struct {
 	index *index.Index
 }
 
-// heldBytes is what seine may hold of words that queries use again: as much as `seine serve --memory 5GB` does.
+// heldBytes is what seine may hold of words that queries use again: as much as `seine serve --memory 2560MB` does.
 // tantivy, Lucene and bleve map their files, and the page cache holds these whole.
-const heldBytes = 256 << 20
+const heldBytes = 512 << 20
 
 func (e *seineEngine) open(dir string) (err error) {
 	if e.store, err = storage.Open(dir, storage.Options{}); err != nil {
