@@ -61,3 +61,74 @@ func TestCountOverdue(t *testing.T) {
 		t.Errorf("%d documents, want %d; %d of them in no time", got, want, before)
 	}
 }
+
+// TestEndsAtDeadline: when the time of a search of many words is over, it looks at the clock few times more, wherever
+// it was: while it makes words that later searches are to have, opens lists or ranks.
+func TestEndsAtDeadline(t *testing.T) {
+	const lookedAtMost = 4
+	w := newSparseWorld(1, 5000)
+	root := &node{kind: nodeBool}
+	for i := range 40 {
+		n := &node{kind: nodeAny, children: []*node{{kind: nodeTerm, term: string("abcdz"[i%5])}}}
+		for j := range 4 {
+			n.children = append(n.children, &node{
+				kind: nodeTerm, term: string("abcdz"[(i+j+1)%5]), weight: 1 / float64(i+2),
+			})
+		}
+		root.should = append(root.should, n)
+	}
+	for _, hold := range []int64{0, 1 << 30} {
+		ended := 0
+		for deadline := time.Duration(1); ; deadline += 1 + deadline/4 {
+			w.hold(hold)
+			var x *execution
+			var looks time.Duration
+			for range 3 { // the second use makes words, the third has them
+				x, looks = w.execution(10), 0
+				start := x.work.deadline
+				x.work.now = func() time.Time {
+					looks++
+					return start.Add(looks)
+				}
+				x.work.deadline = start.Add(deadline)
+				x.run(root)
+				if looks > deadline+lookedAtMost {
+					t.Fatalf("with %d bytes of words the clock was read %d times behind the deadline of %d", hold,
+						looks-deadline, deadline)
+				}
+			}
+			if !x.work.over {
+				break
+			}
+			ended++
+		}
+		if ended < 10 {
+			t.Errorf("with %d bytes of words only %d deadlines ended a search", hold, ended)
+		}
+	}
+}
+
+// TestOpeningIsPaidFor: lists that are known already are opened for the search's time, too, and not any more when it is
+// over.
+func TestOpeningIsPaidFor(t *testing.T) {
+	w := newSparseWorld(1, 1000)
+	x := w.execution(10)
+	x.lists, x.freqs = []map[string]list{{}}, map[string]uint64{}
+	looks := 0
+	x.work.now = func() time.Time {
+		looks++
+		return time.Time{}
+	}
+	n := &node{kind: nodeTerm, term: "d"}
+	for range 10 * clockUnits {
+		if x.open(x.parts[0], n, 1) == nil {
+			t.Fatal("the word is not found")
+		}
+	}
+	if looks < 5 {
+		t.Errorf("the clock was read %d times", looks)
+	}
+	if x.work.over = true; x.open(x.parts[0], n, 1) != nil {
+		t.Error("a list was opened when the time was over")
+	}
+}

@@ -62,6 +62,7 @@ func (x *execution) release() {
 
 // cursor opens a cursor on a list of a part.
 func (x *execution) cursor(p *part, l list) *cursor {
+	x.work.spend(1) // a query may have thousands
 	c := newCursor(l, p.docs, x.work)
 	x.cursors = append(x.cursors, c)
 	return c
@@ -106,6 +107,9 @@ func (x *execution) run(root *node) []candidate {
 
 // list opens a part's list of a term once; nil means that it has none, or that the search is to end.
 func (x *execution) list(p *part, term string) list {
+	if x.work.over {
+		return nil
+	}
 	l, ok := x.lists[p.number][term]
 	if ok {
 		return l

@@ -22,6 +22,17 @@ type heldPart struct {
 	reach  points     // bound of its points there
 }
 
+// tabulate computes the points of the codes of words; false means that the search is to end.
+func (r *ranker) tabulate(words []heldPart) bool {
+	for i := range words {
+		if !r.work.spend(1 + len(words[i].tfs)/heldBlock) {
+			return false
+		}
+		words[i].tabulate()
+	}
+	return true
+}
+
 // tabulate computes the points of all codes. The word keeps them: most queries have the word with the same gain.
 func (h *heldPart) tabulate() {
 	if t := h.table.Load(); t != nil && t.gain == h.gain {
@@ -69,6 +80,9 @@ func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words [
 	for i, n := range nodes {
 		if !holds[i] {
 			continue
+		}
+		if !x.work.spend(1) { // each word that is made may end a little late
+			return nil, false
 		}
 		if w, ok := x.newHeldWord(p, n); ok {
 			words[i].heldWord = w
@@ -276,10 +290,8 @@ func (r *ranker) heldAll(
 	if must[0].len() == 0 {
 		return 0
 	}
-	for _, list := range [][]heldPart{must, should} {
-		for i := range list {
-			list[i].tabulate()
-		}
+	if !r.tabulate(must) || !r.tabulate(should) {
+		return 0
 	}
 	s := sumsPool.Get().(*sums)
 	defer r.putSums(s)

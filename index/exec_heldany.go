@@ -12,8 +12,8 @@ import (
 // returns their number. Where a window has few documents, those that may be among the best are found by bits, as in a
 // tally (see heldFew), else all are scored.
 func (r *ranker) heldAny(words []heldPart, others []iterator, v *sieve, windows iter.Seq[int]) (count uint64) {
-	for i := range words {
-		words[i].tabulate()
+	if !r.tabulate(words) {
+		return 0
 	}
 	s := sumsPool.Get().(*sums)
 	defer r.putSums(s)

@@ -65,6 +65,8 @@ const (
 	talliedMost  = 1024 // blocks of each
 	// talliedAlone is the most blocks of each list of a single word: in longer ones bounds pass most blocks.
 	talliedAlone = 192
+	// talliedUnit is how many blocks that are decoded are looked at in the time in which one is decoded.
+	talliedUnit = 4
 )
 
 var talliedPool = sync.Pool{New: func() any { return new(talliedWindow) }}
@@ -125,7 +127,11 @@ func (t *tally) rank() (count uint64) {
 		if first = t.load(t.from | (sumDocs - 1)); t.work.over {
 			break
 		}
-		count += t.mark()
+		n, ok := t.mark()
+		if !ok {
+			break
+		}
+		count += n
 		t.weigh()
 	}
 	return count
@@ -185,8 +191,8 @@ func (l *talliedList) load(last uint32, docs *[blockDocs]uint32, work *budget) (
 	}
 }
 
-// mark marks the documents of the window and returns how many match.
-func (t *tally) mark() (count uint64) {
+// mark marks the documents of the window and returns how many match; ok is false if the search is to end.
+func (t *tally) mark() (count uint64, ok bool) {
 	clear(t.any[:])
 	clear(t.more[:])
 	n, again := 0, 0
@@ -194,6 +200,9 @@ func (t *tally) mark() (count uint64) {
 	for i := range t.words {
 		for j := range t.words[i].lists {
 			l := &t.words[i].lists[j]
+			if !t.spendOn(l.to - l.from) {
+				return 0, false
+			}
 			count += uint64(l.to - l.from)
 			for _, doc := range l.docs[l.from:l.to] {
 				at, shift := doc>>6&(sumDocs/64-1), doc&63
@@ -209,7 +218,7 @@ func (t *tally) mark() (count uint64) {
 	}
 	t.count = n
 	if len(t.not) == 0 && t.part.dead == nil {
-		return count - uint64(again)
+		return count - uint64(again), true
 	}
 	for _, n := range t.not {
 		var out sumBits
@@ -218,8 +227,11 @@ func (t *tally) mark() (count uint64) {
 			t.any[i] &^= b
 		}
 	}
-	return (&window{t.from, t.any[:]}).alive(t.part.dead)
+	return (&window{t.from, t.any[:]}).alive(t.part.dead), true
 }
+
+// spendOn pays for looking at some documents that are decoded.
+func (t *tally) spendOn(docs int) bool { return t.work.spend(1 + docs/(talliedUnit*blockDocs)) }
 
 // weigh offers the documents of the window that may be among the best.
 func (t *tally) weigh() {
@@ -229,6 +241,9 @@ func (t *tally) weigh() {
 	}
 	clear(t.best[:])
 	for i := range t.words {
+		if !t.spendOn(t.count) {
+			return
+		}
 		w := &t.words[i]
 		least := w.gain.frequency(need)
 		for j := range w.lists {
@@ -291,12 +306,16 @@ func (l *talliedList) each(fn func(block int, docs []uint32) bool) bool {
 	return true
 }
 
-// promise leaves those of several whose blocks may add up to need, and reports whether anything in the window may.
+// promise leaves those of several whose blocks may add up to need, and reports whether anything in the window may:
+// nothing when the search is to end.
 func (t *tally) promise(need points) (any bool) {
 	for i := range t.words {
 		w := &t.words[i]
 		for j := range w.lists {
 			l := &w.lists[j]
+			if !t.spendOn(l.to - l.from) {
+				return false
+			}
 			l.each(func(block int, docs []uint32) bool {
 				p := w.bound(l, block)
 				any = any || p >= need
