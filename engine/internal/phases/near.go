@@ -264,14 +264,12 @@ func (g *nearing) load(groups, members *storage.Scanner, s storage.SimHash) (gro
 		return group, nil
 	}
 	key := s.Append(nil)
-	group = s
-	if groups.SeekGE(key) && bytes.Equal(groups.Key(), key) {
-		if group, err = storage.ReadSimHash(groups.Value()); err != nil {
-			return 0, err
-		}
-	} else {
+	if !groups.SeekGE(key) || !bytes.Equal(groups.Key(), key) {
 		g.before[s], g.loaded[s] = s, []storage.SimHash{s}
 		return s, groups.Err()
+	}
+	if group, err = storage.ReadSimHash(groups.Value()); err != nil {
+		return 0, err
 	}
 	prefix := group.Append(nil)
 	var list []storage.SimHash

@@ -123,11 +123,8 @@ func TestNearGroups(t *testing.T) {
 	})
 }
 
-// TestNearPairs: all pairs within three bits are found, those that lie close to each other and those in a crowd, as by
-// comparing each with each.
-func TestNearPairs(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	var all []storage.SimHash
+// someNear are different fingerprints, of which many are neighbors, in any bits, and many agree in a block of zeros.
+func someNear(rng *rand.Rand) (all []storage.SimHash) {
 	for range 600 {
 		s := storage.SimHash(rng.Uint64())
 		if rng.IntN(3) == 0 {
@@ -143,7 +140,46 @@ func TestNearPairs(t *testing.T) {
 		}
 	}
 	slices.Sort(all)
-	all = slices.Compact(all)
+	return slices.Compact(all)
+}
+
+// TestNearStored: what is added finds all its neighbors among what is stored, whether it is looked up in the tables or
+// a table is read, and the groups are those by comparing each with each.
+func TestNearStored(t *testing.T) {
+	for _, scan := range []int{0, nearScanKeys} {
+		rng := rand.New(rand.NewPCG(3, 4))
+		all := slices.DeleteFunc(someNear(rng), func(s storage.SimHash) bool { return s == 0 }) // 0 is of no page
+		want := nearTruth(all)
+		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		w := newWorld(t, admission.Options{})
+		defer w.close()
+		w.p.nearScanKeys = scan
+		var urls []string
+		for i := range all {
+			urls = append(urls, fmt.Sprintf("%sp%d", hostA, i))
+		}
+		w.inject(urls...)
+		half := len(all) / 2
+		for _, some := range [][2]int{{0, half}, {half, len(all) - 20}, {len(all) - 20, len(all)}} {
+			var pages []page
+			for i := some[0]; i < some[1]; i++ {
+				pages = append(pages, page{url: urls[i], near: all[i], content: 1})
+			}
+			w.update(pages...)
+			if _, err := w.p.GroupNear(context.Background(), false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := w.nearGroups(); !maps.Equal(got, want) {
+			t.Errorf("scan %d: %d fingerprints have groups, want %d", scan, len(got), len(want))
+		}
+	}
+}
+
+// TestNearPairs: all pairs within three bits are found, those that lie close to each other and those in a crowd, as by
+// comparing each with each.
+func TestNearPairs(t *testing.T) {
+	all := someNear(rand.New(rand.NewPCG(1, 2)))
 	got, want := map[[2]storage.SimHash]bool{}, map[[2]storage.SimHash]bool{}
 	nearPairs(all, func(s, t storage.SimHash) { got[[2]storage.SimHash{min(s, t), max(s, t)}] = true })
 	for i, s := range all {
