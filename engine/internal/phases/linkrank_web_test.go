@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -36,10 +37,45 @@ func TestLinkRankOfWeb(t *testing.T) {
 		most = 20_000
 	}
 	out := readGraph(t, file+"/graph/cnr-2000-edges.txt.xz", most)
+	for _, r := range w.ranksLists(out, 200) {
+		t.Logf("%d nodes, %d edges in %d bytes, %d passes", r.Nodes, r.Edges, r.Bytes, r.Passes)
+		if !testing.Short() && r.Edges != 3_128_710 && r.Edges != 3_216_152 {
+			t.Errorf("%d edges", r.Edges)
+		}
+	}
+}
+
+// TestLinkRankMany ranks the pages of a random graph that has several blocks, and pages with more links than an item
+// has, in memory and on disk.
+func TestLinkRankMany(t *testing.T) {
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+	defer w.close()
+	out, rng := make([][]uint32, blockNodes+10_000), rand.New(rand.NewPCG(1, 2))
+	link := func(from, to int) {
+		if from != to {
+			out[from] = append(out[from], uint32(to))
+		}
+	}
+	for from := range out {
+		link(from, rng.IntN(len(out)))
+		link(rng.IntN(1000), from)
+	}
+	for i := range graphItemTargets + 1000 {
+		link(70_000, i)
+	}
+	for i := range out {
+		slices.Sort(out[i])
+		out[i] = slices.Compact(out[i])
+	}
+	w.ranksLists(out, 5)
+}
+
+// ranksLists compares ranks in memory and on disk, after some passes, with a computation over lists of links.
+func (w *world) ranksLists(out [][]uint32, passes int) (all []LinkRanked) {
 	w.fillGraph(out)
-	want := rankLists(out)
+	want := rankLists(out, passes)
 	o := rankOptions()
-	o.Tolerance, o.DryRun = 1e-12, true
+	o.Tolerance, o.Passes, o.DryRun = 0, passes, true
 	for _, memory := range []int64{1 << 30, 1 << 20} {
 		o.Memory = memory
 		node := 0
@@ -55,13 +91,17 @@ func TestLinkRankOfWeb(t *testing.T) {
 		}
 		r, err := w.p.LinkRank(context.Background(), o)
 		if err != nil {
-			t.Fatal(err)
+			w.t.Fatal(err)
 		}
-		t.Logf("%d nodes, %d edges in %d bytes, %d passes", r.Nodes, r.Edges, r.Bytes, r.Passes)
-		if node != len(want) || !testing.Short() && r.Edges != 3_128_710 && r.Edges != 3_216_152 {
-			t.Errorf("%d nodes, %d edges", node, r.Edges)
+		if node != len(want) || r.Nodes != uint64(node) || r.Passes != passes {
+			w.t.Fatalf("%d nodes, want %d: %+v", node, len(want), r)
 		}
+		all = append(all, r)
 	}
+	if math.Abs(all[0].Change-all[1].Change) > 1e-9 {
+		w.t.Fatalf("ranks change by %g in memory, by %g on disk", all[0].Change, all[1].Change)
+	}
+	return all
 }
 
 // readGraph reads lines of two numbers, the nodes of an edge, sorted. Edges of nodes from number most on are left out.
@@ -142,8 +182,8 @@ func (w *world) fillGraph(out [][]uint32) {
 	}
 }
 
-// rankLists is PageRank over lists of links, each target once.
-func rankLists(out [][]uint32) []float64 {
+// rankLists is PageRank over lists of links, each target once, after some passes.
+func rankLists(out [][]uint32, passes int) []float64 {
 	n := float64(len(out))
 	for i := range out {
 		slices.SortFunc(out[i], cmp.Compare[uint32])
@@ -153,7 +193,7 @@ func rankLists(out [][]uint32) []float64 {
 	for i := range rank {
 		rank[i] = 1 / n
 	}
-	for range 200 {
+	for range passes {
 		next, given := make([]float64, len(out)), 0.0
 		for i, targets := range out {
 			for _, to := range targets {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -314,6 +315,29 @@ func TestMarkNear(t *testing.T) {
 	mark.Segments = []uint32{w.segment}
 	w.dedup(mark)
 	check("by segment", b, c, d)
+}
+
+// TestMarkNearSome: a dedup of a segment leaves other groups alone, and knows pages of one fingerprint that nothing is
+// near.
+func TestMarkNearSome(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	var pages []page
+	for i, near := range []storage.SimHash{0xf0, 0xf1, 0xf0 << 32, 0xf1 << 32, 0xff << 48, 0xff << 48} {
+		url := hostA + strings.Repeat("p", i+1)
+		w.inject(url)
+		pages = append(pages, page{url: url, content: byte(i + 1), near: near})
+	}
+	for _, some := range [][]page{pages[2:], pages[:2]} {
+		w.update(some...)
+		w.dedup(DedupOptions{MarkNear: true, Segments: []uint32{w.segment}})
+	}
+	for i, p := range pages {
+		r := w.records()[w.key(p.url)]
+		if duplicate := i%2 == 1; duplicate != (r.Status == storage.StatusDuplicate) {
+			t.Errorf("%s is %s", p.url, r.Status)
+		}
+	}
 }
 
 // TestWatch: fetches that compare contents count, with the time between them; those that cannot do not.
