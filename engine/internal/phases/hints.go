@@ -4,7 +4,6 @@ package phases
 
 import (
 	"encoding/binary"
-	"math"
 
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
@@ -34,14 +33,10 @@ const (
 
 // hintOf is what a link of a page that was fetched at a time says.
 func hintOf(h *storage.LinkHint, at int64) hint {
-	modified := h.Modified
-	if modified < 0 || modified > math.MaxInt64/1000 {
-		modified = 0
-	}
-	return hint{modified: modified * 1000, at: at, every: h.Every}
+	return hint{modified: h.Modified * 1000, at: at, every: h.Every}
 }
 
-// plus adds what another says. The order does not matter.
+// plus adds what another says. The order does not matter. A change before 1970 is none.
 func (h hint) plus(o hint) hint {
 	h.modified, h.at = max(h.modified, o.modified), max(h.at, o.at)
 	if h.every == 0 || o.every != 0 && o.every < h.every {

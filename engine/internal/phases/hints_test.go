@@ -4,6 +4,7 @@ package phases
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -63,11 +64,15 @@ func TestHints(t *testing.T) {
 		want int64 // seconds from the last fetch to the next
 	}{
 		{"http://a.example/changed", storage.LinkHint{Modified: firstMS/1000 + day}, interval / 4},
+		{"http://a.example/ahead", storage.LinkHint{Modified: firstMS/1000 + 2*day + 3600}, interval / 4},
 		{"http://a.example/future", storage.LinkHint{Modified: firstMS/1000 + 400*day}, interval},
 		{"http://a.example/weekly", storage.LinkHint{Every: 10 * day}, 10 * day},
 		{"http://a.example/always", storage.LinkHint{Every: 1}, interval / 4},
 		{"http://a.example/never", storage.LinkHint{Every: 3650 * day}, 2 * interval},
 		{"http://a.example/same", storage.LinkHint{Modified: firstMS/1000 - day}, interval + 2*day},
+		{"http://a.example/before", storage.LinkHint{Modified: -day}, interval},
+		{"http://a.example/beyond", storage.LinkHint{Modified: math.MaxInt64 / 500}, interval},
+		{"http://a.example/part", storage.LinkHint{Every: 10 * day}, day}, // the whole is wanted soon
 		{"http://b.example/changed", storage.LinkHint{Modified: firstMS/1000 + day}, interval},
 	}
 	for _, on := range []bool{true, false} {
@@ -77,7 +82,11 @@ func TestHints(t *testing.T) {
 		sitemap := page{url: "http://a.example/sitemap.xml", at: 2 * day * 1000}
 		for i, s := range said {
 			w.inject(s.url)
-			pages = append(pages, page{url: s.url, content: byte(i + 1)})
+			p := page{url: s.url, content: byte(i + 1)}
+			if s.url == "http://a.example/part" {
+				p = page{url: s.url, outcome: &storage.FetchOutcome{Status: storage.FetchSuccess, Truncated: "time"}}
+			}
+			pages = append(pages, p)
 			sitemap.links = append(sitemap.links, s.url)
 			s.hint.Link = uint32(i)
 			sitemap.hints = append(sitemap.hints, s.hint)
@@ -88,7 +97,7 @@ func TestHints(t *testing.T) {
 		for _, s := range said {
 			r := w.records()[w.key(s.url)]
 			want := s.want
-			if !on {
+			if !on && want != day {
 				want = interval
 			}
 			if got := (r.FetchTime - firstMS) / 1000; got != want || r.Interval != interval {
@@ -144,19 +153,19 @@ func TestScheduleBounds(t *testing.T) {
 		{Type: "image/*", Bounds: policy.Bounds{Min: policy.DefaultMaxInterval + 1}},
 	}
 	for i, c := range []struct {
-		url, mediaType       string
-		first, second, third uint32 // of a success, a 304, and a hint that it changes every second
+		url, mediaType              string
+		first, second, often, never uint32 // of a success, a 304, and hints that it changes every second, or never
 	}{
-		{"http://a.example/page", "text/html", day, day, day / 4},
-		{"http://a.example/pdf", "application/pdf", 30 * day, 42 * day, 42 * day / 4},
-		{"http://a.example/image", "image/png", 90 * day, 90 * day, 90 * day},
-		{"http://b.example/page", "text/html", 2 * hour, 2 * hour, hour},
-		{"http://b.example/pdf", "application/pdf", 2 * hour, 2 * hour, hour},
-		{"http://c.example/page", "text/html", 50 * day, 50 * day, 50 * day},
-		{"http://c.example/pdf", "application/pdf", 50 * day, 70 * day, 50 * day},
-		{"http://d.example/page", "text/html", hour, hour, 3000},
-		{"http://e.example/page", "text/html", 3 * hour, 3 * hour, 3 * hour},
-		{"http://f.example/page", "text/html", day, day, day / 4},
+		{"http://a.example/page", "text/html", day, day, day / 4, day},
+		{"http://a.example/pdf", "application/pdf", 30 * day, 42 * day, 42 * day / 4, 84 * day},
+		{"http://a.example/image", "image/png", 90 * day, 90 * day, 90 * day, 90 * day},
+		{"http://b.example/page", "text/html", 2 * hour, 2 * hour, hour, 2 * hour},
+		{"http://b.example/pdf", "application/pdf", 2 * hour, 2 * hour, hour, 2 * hour},
+		{"http://c.example/page", "text/html", 50 * day, 50 * day, 50 * day, 50 * day},
+		{"http://c.example/pdf", "application/pdf", 50 * day, 70 * day, 50 * day, 90 * day},
+		{"http://d.example/page", "text/html", hour, hour, 3000, hour},
+		{"http://e.example/page", "text/html", 3 * hour, 3 * hour, 3 * hour, 3 * hour},
+		{"http://f.example/page", "text/html", day, day, day / 4, day},
 	} {
 		w.inject(c.url)
 		w.update(page{url: c.url, content: 1, mediaType: c.mediaType})
@@ -168,13 +177,15 @@ func TestScheduleBounds(t *testing.T) {
 		if r = w.records()[w.key(c.url)]; r.Interval != c.second {
 			t.Errorf("%s: interval %d after a 304, want %d", c.url, r.Interval, c.second)
 		}
-		w.update(page{
-			url: fmt.Sprintf("%ssitemap%d.xml", c.url, i), links: []string{c.url}, at: 2000,
-			hints: []storage.LinkHint{{Every: 1}},
-		})
-		r = w.records()[w.key(c.url)]
-		if got := (r.FetchTime - firstMS - 1000) / 1000; got != int64(c.third) {
-			t.Errorf("%s: due after %d with a hint, want %d", c.url, got, c.third)
+		for n, hinted := range []struct{ every, want uint32 }{{1, c.often}, {3650 * day, c.never}} {
+			w.update(page{
+				url: fmt.Sprintf("%ssitemap%d.xml", c.url, 2*i+n), links: []string{c.url}, at: 2000,
+				hints: []storage.LinkHint{{Every: hinted.every}},
+			})
+			r = w.records()[w.key(c.url)]
+			if got := (r.FetchTime - firstMS - 1000) / 1000; got != int64(hinted.want) {
+				t.Errorf("%s: due after %d with a hint of %d, want %d", c.url, got, hinted.every, hinted.want)
+			}
 		}
 	}
 }
