@@ -107,10 +107,8 @@ func (w *work) splitDB(ctx context.Context, o SplitDBOptions) (r SplitDBReport, 
 	if err != nil {
 		return r, err
 	}
-	if gone.Records > 0 {
-		stale := w.sorter(foldLast)
-		defer stale.Close()
-		if err := w.afterDelete(ctx, &DeleteReport{}, gone.Signatures, stale); err != nil {
+	if r.Moved {
+		if err := w.afterMove(ctx, gone); err != nil {
 			return r, err
 		}
 		if r.Writers, err = w.sendAll(ctx, nil, sendOptions{}); err != nil {
@@ -120,6 +118,21 @@ func (w *work) splitDB(ctx context.Context, o SplitDBOptions) (r SplitDBReport, 
 	r.Took = w.took(start)
 	w.done(r)
 	return r, nil
+}
+
+// afterMove is afterDelete, for what has left. If an earlier call moved it, it may not have come to this: all pages are
+// compared, and all documents looked at.
+func (w *work) afterMove(ctx context.Context, gone phases.Excised) error {
+	if gone.Records == 0 {
+		_, err := w.dedup(ctx, DedupOptions{})
+		if err == nil && !w.o.NoIndex {
+			_, err = w.buildIndex(ctx, IndexOptions{Segments: []uint32{}, Refresh: true})
+		}
+		return err
+	}
+	stale := w.sorter(foldLast)
+	defer stale.Close()
+	return w.afterDelete(ctx, &DeleteReport{}, gone.Signatures, stale)
 }
 
 // splitNow makes the other directory and takes the part out of this one, if it is to be moved. No other phase changes
@@ -182,7 +195,7 @@ func (w *work) partOf(ctx context.Context, o *SplitDBOptions, made Options) (par
 			return part, false, err
 		case !o.Move:
 			return part, false, phases.WithText(ErrNoPart, "%s has a store: name a new directory", o.Dir)
-		case slices.Contains(moved, own[0]):
+		case slices.Contains(moved, own[0]) && (o.Domain == "" || part == own[0]):
 			return own[0], true, nil
 		}
 	}

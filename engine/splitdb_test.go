@@ -10,7 +10,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/policy"
@@ -297,5 +300,62 @@ func TestSplitDBRefused(t *testing.T) {
 	_, err := e.SplitDB(ctx, engine.SplitDBOptions{Dir: "/new", Part: 1, Parts: 2})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
+	}
+}
+
+// TestSplitDBAgain moves the domain of a page that has a copy elsewhere, and ends at any moment: the same call again
+// also makes the copy a page. Of another domain it does not say that it has moved.
+func TestSplitDBAgain(t *testing.T) {
+	t.Parallel()
+	fs := storage.NewCrashableFS()
+	var splits atomic.Bool
+	var mu sync.Mutex
+	var losses []*storage.CrashableFS
+	r := newRemoval(t, func(o *engine.Options) {
+		o.Dir, o.FS = "/crawl", fs
+		o.Now = func() time.Time {
+			if splits.Load() {
+				mu.Lock()
+				defer mu.Unlock()
+				losses = append(losses, fs.Crash(0, 0))
+			}
+			return time.Now()
+		}
+	})
+	seeds := engine.CrawlOptions{Inject: r.n.seeds("a.test/", "b.test/")}
+	if _, err := r.e.Crawl(context.Background(), seeds); err != nil {
+		t.Fatal(err)
+	}
+	moves, stays, twin := "a.test", "b.test", "b.test/same/too"
+	if rec, err := r.e.Inspect().Record(r.url(twin)); err != nil || rec.Status != storage.StatusDuplicate {
+		moves, stays, twin = stays, moves, "a.test/same"
+	}
+	o := engine.SplitDBOptions{Dir: "/part", Domain: moves, Move: true}
+	splits.Store(true)
+	splitInto(t, r.e, o)
+	splits.Store(false)
+	mustClose(t, r.e)
+	moved := 0
+	for i, fs := range losses {
+		r.o.FS, r.o.Now = fs, nil
+		r.e = open(t, r.o)
+		again := splitInto(t, r.e, o)
+		if again.Records == 0 {
+			moved++
+		}
+		rec, err := r.e.Inspect().Record(r.url(twin))
+		if err != nil || rec.Status != storage.StatusFetched || !again.Moved {
+			t.Errorf("moment %d of %d: the copy is %v, %v; %s", i, len(losses), rec.Status, err, again)
+		}
+		r.finds(map[string]int{"lighthouse": 1})
+		verify(t, r.e)
+		other := engine.SplitDBOptions{Dir: "/part", Domain: stays, Move: true}
+		if x, err := r.e.SplitDB(context.Background(), other); !errors.Is(err, engine.ErrNoPart) {
+			t.Errorf("moment %d of %d: another domain: %s, %v", i, len(losses), x, err)
+		}
+		mustClose(t, r.e)
+	}
+	if moved < 2 || moved == len(losses) {
+		t.Errorf("%d of %d moments are after the move", moved, len(losses))
 	}
 }
