@@ -164,12 +164,14 @@ var aroundSuffixes = []string{
 	"www.a.s3.amazonaws.com", "s3.amazonaws.com:8080", "github.io",
 }
 
-// TestLinkRank crawls random webs, in which pages are fetched again with other links, redirect and go, and compares
-// the ranks with those of a dense computation: of pages, hosts and domains, with ranks in memory and on disk.
+// TestLinkRank crawls random webs, in which pages are fetched again with other links, redirect, go, and link to pages
+// out of scope, and compares the ranks with those of a dense computation: of pages, hosts and domains, with ranks in
+// memory and on disk.
 func TestLinkRank(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+		scope := rapid.SampledFrom([]policy.Scope{policy.ScopeAny, policy.ScopeHost}).Draw(t, "scope")
+		w := newWorld(t, admission.Options{Scope: scope})
 		defer w.close()
 		urls := make([]string, rapid.IntRange(1, 30).Draw(t, "pages"))
 		for i := range urls {
@@ -188,6 +190,8 @@ func TestLinkRank(t *testing.T) {
 				switch rapid.IntRange(0, 9).Draw(t, "kind") {
 				case 0:
 					p.redirect = one.Draw(t, "to")
+					redirects := []storage.FetchStatus{storage.FetchRedirPerm, storage.FetchRedirTemp}
+					p.status = rapid.SampledFrom(redirects).Draw(t, "redirect")
 				case 1:
 					p.status = storage.FetchGone
 				default:
@@ -252,7 +256,9 @@ func sameInlinkDomains(t *rapid.T, w *world, links map[urlkey.Key][]urlkey.Key) 
 	for from, targets := range links {
 		for _, to := range targets {
 			of := from.HostKey().DomainKey()
-			if _, known := records[from]; !known || of == to.HostKey().DomainKey() || domains[to][of] {
+			_, source := records[from]
+			_, target := records[to]
+			if !source || !target || of == to.HostKey().DomainKey() || domains[to][of] {
 				continue
 			}
 			if domains[to] == nil {
