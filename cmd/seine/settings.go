@@ -289,7 +289,8 @@ var settingGroups = []settingGroup{
 				"the index reads them (compare Nutch: linkdb.max.inlinks)",
 			into: func(o *engine.Options) any { return &o.MaxInlinks }},
 		{name: "anchor-length", kind: aPositive, def: "256", used: inCrawl | inInvertlinks, lasting: keepLinks,
-			help: "characters that linkdb keeps of a link's text (Nutch: linkdb.max.anchor.length)",
+			help: "characters that linkdb keeps of a link's text, which has 256 bytes at most " +
+				"(Nutch: linkdb.max.anchor.length)",
 			into: func(o *engine.Options) any { return &o.AnchorLength }},
 		{name: "choose-redirect", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB, lasting: keepShown,
 			help: "show a page behind a redirect by the better known of the two URLs, as Nutch chooses it; else " +
