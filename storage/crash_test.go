@@ -316,3 +316,32 @@ func digestOf(m map[string]string) (sum uint64) {
 	}
 	return sum
 }
+
+// TestParentsLoss: what was written survives a power loss although the store's directory, and one above it, had been
+// made and not synced before the store was opened.
+func TestParentsLoss(t *testing.T) {
+	fs := NewCrashableFS()
+	if err := fs.MkdirAll("crawls/store", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open("crawls/store", Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Apply(func(b *Batch) error { return b.Set(Crawldb(), []byte("key"), []byte("value")) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := fs.Crash(0, 1)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	after, err := Open("crawls/store", Options{FS: left, MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer after.Close()
+	if value, ok, err := after.Get(Crawldb(), []byte("key"), nil); string(value) != "value" || !ok || err != nil {
+		t.Errorf("%q, %t, %v", value, ok, err)
+	}
+}

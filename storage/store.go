@@ -123,7 +123,8 @@ func (s *Store) stackFS() {
 	s.fs = freezing{dirSyncBeforeMarker{fs}, s.freeze}
 }
 
-// prepareDir makes sure that dir is a directory that this process may list.
+// prepareDir makes sure that dir is a directory. One that a store may begin in is durable in its parents then: whoever
+// made it, a person or a process that ended just then, may not have seen to that.
 func (s *Store) prepareDir(o *Options) error {
 	mustExist := o.ReadOnly || o.MustExist
 	info, err := s.fs.Stat(s.dir)
@@ -137,6 +138,15 @@ func (s *Store) prepareDir(o *Options) error {
 	case !info.IsDir():
 		return fmt.Errorf("opening the store in %s: that is a file, not a directory: name the directory of a crawl",
 			s.dir)
+	case mustExist:
+		return nil
+	}
+	names, err := s.fs.List(s.dir)
+	if err != nil {
+		return fmt.Errorf("opening the store in %s: %w", s.dir, err)
+	}
+	if len(names) == 0 {
+		return makeDir(s.fs, s.dir)
 	}
 	return nil
 }
