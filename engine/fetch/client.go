@@ -318,6 +318,8 @@ func (c *Client) dialRoom(
 	return nil, classify(err, FailDialTimeout)
 }
 
+var errNoConn = errors.New("Options.Dialer returned neither a connection nor an error")
+
 // connect connects to one of the last left addresses of a host. One that does not answer leaves the others their share
 // of the time.
 func (c *Client) connect(ctx context.Context, ap netip.AddrPort, left int) (net.Conn, error) {
@@ -327,7 +329,11 @@ func (c *Client) connect(ctx context.Context, ap netip.AddrPort, left int) (net.
 		defer cancel()
 	}
 	if c.o.Dialer != nil {
-		return c.o.Dialer(ctx, ap)
+		raw, err := c.o.Dialer(ctx, ap)
+		if raw == nil && err == nil {
+			err = errNoConn
+		}
+		return raw, err
 	}
 	return c.dialer.DialContext(ctx, "tcp", ap.String())
 }

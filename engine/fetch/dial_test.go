@@ -6,6 +6,7 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,5 +40,19 @@ func TestSilentAddress(t *testing.T) {
 	defer r.Release()
 	if r.Failure != "" || r.Addr != alive || string(r.Body) != "hi" {
 		t.Errorf("failure %q (%v) from %s, body %q", r.Failure, r.Err, r.Addr, r.Body)
+	}
+}
+
+// TestNoConnection: a dialer that returns nothing fails the fetch, not the process.
+func TestNoConnection(t *testing.T) {
+	c := client(t, func(o *fetch.Options) {
+		o.Dialer = func(context.Context, netip.AddrPort) (net.Conn, error) { return nil, nil }
+	})
+	for _, text := range []string{"http://127.0.0.1/", "https://127.0.0.1/"} {
+		r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, text)})
+		if r.Failure == "" || r.Err == nil || !strings.Contains(r.Err.Error(), "Dialer") {
+			t.Errorf("%s: failure %q (%v)", text, r.Failure, r.Err)
+		}
+		r.Release()
 	}
 }
