@@ -32,7 +32,7 @@ type indexing struct {
 	index   *index.Index
 	filters []policy.IndexFilter
 	denied  func(urlkey.URL) bool // by a live filter
-	warn    func(error)
+	leftOut func(error)           // is told what the index refused
 	clock   *stageClock
 	looks   *titleLooks
 	inlinks int  // that are read of a page, for its anchors
@@ -175,7 +175,7 @@ func shownAs(r *storage.Record) string {
 func (x *indexing) add(key, text []byte, r *storage.Record, stamp uint64, known bool) error {
 	d, err := x.document(key, text, r, stamp)
 	if errors.Is(err, index.ErrDocument) { // an index filter's fault: it costs this document only
-		x.warn(fmt.Errorf("%w: it is left out", err))
+		x.leftOut(err)
 		d, err = nil, nil
 	}
 	switch {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/seine-crawler/seine/engine"
@@ -76,5 +77,37 @@ func TestIndexFilterKey(t *testing.T) {
 	found, err := e.Search(ctx, "chain", engine.SearchOptions{Deadline: patient})
 	if err != nil || found.Total != 6 {
 		t.Errorf("%d found, %v", found.Total, err)
+	}
+}
+
+// TestRefusedDocuments: documents that the index refuses are left out, and the warnings that name them are bounded.
+func TestRefusedDocuments(t *testing.T) {
+	t.Parallel()
+	s := chain(t, 40)
+	o := siteOptions(t)
+	o.NoIndex = false
+	o.IndexFilters = []policy.IndexFilter{policy.IndexFilterFunc(
+		func(d *index.Document, _ *storage.Record, _ *storage.ParseText) string {
+			d.Author = strings.Repeat("x", index.AuthorMax+1)
+			return ""
+		},
+	)}
+	var mu sync.Mutex
+	var warned []string
+	o.Events.Warning = func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		warned = append(warned, err.Error())
+	}
+	e := open(t, o)
+	defer mustClose(t, e)
+	if _, err := e.Crawl(context.Background(), crawlFrom(s.URL+"/0")); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	last := "are not named"
+	if n := len(warned); n != 20 || !strings.Contains(warned[0], "/") || !strings.HasSuffix(warned[n-1], last) {
+		t.Errorf("%d warnings: %q", n, warned)
 	}
 }

@@ -86,7 +86,7 @@ func (x *indexing) together(
 // one returns an indexing of x's pages by one of several goroutines.
 func (x *indexing) one(to documents, rules *titleRules, several int) *indexing {
 	return &indexing{
-		store: x.store, index: x.index, filters: x.filters, denied: x.denied, warn: x.warn, clock: x.clock,
+		store: x.store, index: x.index, filters: x.filters, denied: x.denied, leftOut: x.leftOut, clock: x.clock,
 		inlinks: x.inlinks, walked: x.walked / several, refresh: x.refresh, ranked: x.ranked, changed: x.changed,
 		compared: x.compared, docs: to, rules: rules,
 	}

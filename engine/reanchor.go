@@ -158,7 +158,7 @@ func (l *reanchoring) lookAt(ctx context.Context, batches <-chan keyBatch, segme
 // looker returns what looks at pages as x does, beside others. It makes no documents.
 func (x *indexing) looker(t *titles) *indexing {
 	return &indexing{
-		store: x.store, denied: x.denied, warn: x.warn, clock: x.clock, inlinks: x.inlinks, ranked: x.ranked,
+		store: x.store, denied: x.denied, clock: x.clock, inlinks: x.inlinks, ranked: x.ranked,
 		changed: x.changed, compared: x.compared, titles: t,
 	}
 }

@@ -300,7 +300,7 @@ func (w *work) documentsOf() indexing {
 	w.warn(err)
 	return indexing{
 		ranked: ranked,
-		store:  w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
+		store:  w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, leftOut: w.leftOut,
 		clock: &w.stages, inlinks: w.o.MaxInlinks, outcomes: newWalks(0, storage.ParseLinks),
 	}
 }

@@ -46,7 +46,8 @@ type work struct {
 	answers   *Answers
 	near      nearGroups
 	looks     titleLooks
-	idle      atomic.Bool // searches have the memory of a crawl
+	idle      atomic.Bool  // searches have the memory of a crawl
+	unfit     atomic.Int64 // documents that the index refused
 
 	// again says how to seal a segment that a lost store had sealed; nil: it was never sealed. Repair and Rebuild set
 	// it.
@@ -199,6 +200,19 @@ func (w *work) waitsForFetch(s storage.Segment) (bool, error) {
 func (w *work) warn(err error) {
 	if err != nil && w.o.Events.Warning != nil {
 		w.o.Events.Warning(err)
+	}
+}
+
+// refusedNamed is how many documents that the index refused are named in warnings.
+const refusedNamed = 20
+
+// leftOut warns of a document that the index refused.
+func (w *work) leftOut(err error) {
+	switch n := w.unfit.Add(1); {
+	case n < refusedNamed:
+		w.warn(fmt.Errorf("%w: it is left out", err))
+	case n == refusedNamed:
+		w.warn(fmt.Errorf("%w: it is left out, like %d before it: further ones are not named", err, refusedNamed-1))
 	}
 }
 
@@ -427,7 +441,7 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 	}
 	x := indexing{
 		walked: files.walks / 2, // texts and outcomes
-		store:  w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
+		store:  w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, leftOut: w.leftOut,
 		clock: &w.stages, looks: &w.looks, inlinks: w.o.MaxInlinks, keys: o.keys,
 		report: IndexReport{Segments: o.Segments}, refresh: o.Refresh,
 		sorter: w.sorter, builders: min(w.o.Processors, indexBuilders),
