@@ -200,16 +200,26 @@ func unbound(list []string, i int) bool {
 	return (i == 0 || !isOperator(list[i-1])) && (i+1 == len(list) || !isOperator(list[i+1]) || list[i+1] == "NOT")
 }
 
-// withoutWord takes a word out of a query: where it stands without an operator beside it, if it does so at all.
+// withoutWord takes a word out of a query: where it stands without an operator beside it, if it does so at all. An
+// operator goes with its word, or it would bind the words that come to stand beside it.
 func withoutWord(query, word string) string {
 	all, free := words(query), false
 	for i, w := range all {
 		free = free || strings.EqualFold(w, word) && unbound(all, i)
 	}
 	var list []string
-	for i, w := range all {
-		if !strings.EqualFold(w, word) || free && !unbound(all, i) {
-			list = append(list, w)
+	for i := 0; i < len(all); i++ {
+		if !strings.EqualFold(all[i], word) || free && !unbound(all, i) {
+			list = append(list, all[i])
+			continue
+		}
+		for len(list) > 0 && list[len(list)-1] == "NOT" {
+			list = list[:len(list)-1]
+		}
+		if n := len(list); n > 0 && isOperator(list[n-1]) {
+			list = list[:n-1]
+		} else if i+1 < len(all) && isOperator(all[i+1]) && all[i+1] != "NOT" {
+			i++
 		}
 	}
 	if len(list) == 1 && strings.HasPrefix(list[0], "(") && strings.HasSuffix(list[0], ")") {
