@@ -56,20 +56,38 @@ func (n *names) serve(t testing.TB) {
 // serveBy is serve with another handler.
 func (n *names) serveBy(t testing.TB, by http.Handler) {
 	t.Helper()
-	n.port = "0"
 	server := &http.Server{Handler: by}
 	t.Cleanup(func() { server.Close() })
+	all, err := n.listen()
+	for try := 0; err != nil && try < 20; try++ { // the port may be taken at another of the addresses
+		all, err = n.listen()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range all {
+		go server.Serve(l)
+	}
+}
+
+// listen chooses a port, and listens.
+func (n *names) listen() (all []net.Listener, err error) {
+	n.port = "0"
 	address := netip.MustParseAddr("127.0.0.1")
 	for _, host := range slices.Sorted(maps.Keys(n.hosts)) {
 		address = address.Next()
 		l, err := net.Listen("tcp", address.String()+":"+n.port)
 		if err != nil {
-			t.Fatal(err)
+			for _, l := range all {
+				l.Close()
+			}
+			return nil, err
 		}
 		_, n.port, _ = net.SplitHostPort(l.Addr().String())
 		n.hosts[host] = []netip.Addr{address}
-		go server.Serve(l)
+		all = append(all, l)
 	}
+	return all, nil
 }
 
 func (n *names) ServeHTTP(w http.ResponseWriter, r *http.Request) {
