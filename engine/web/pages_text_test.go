@@ -94,7 +94,8 @@ func TestQueryWords(t *testing.T) {
 		"mesh OR lang:de lang:de": "mesh OR lang:de", "lang:de net lang:DE": "net",
 		"lang:de NOT lang:de": "NOT lang:de", "NOT lang:de": "", "NOT lang:de storm": "storm",
 		"a NOT NOT lang:de b": "a b", "a OR lang:de b": "a b", "lang:de OR a b": "a b", "a || lang:de OR b": "a OR b",
-		"a AND NOT lang:de": "a", "lang:de AND lang:de a": "a", "a lang:de NOT b": "a NOT b", "NOT lang:de NOT b": "NOT b",
+		"a AND NOT lang:de": "a", "lang:de AND lang:de a": "a", "a lang:de NOT b": "a NOT b",
+		"NOT lang:de NOT b": "NOT b",
 	} {
 		if got := withoutWord(query, "lang:de"); got != want {
 			t.Errorf("%q: %q, want %q", query, got, want)
