@@ -79,7 +79,7 @@ func (s *situation) stoppedBy() Cause {
 		return Cause{CauseDNS, "DNS does not answer for any host: one host a second is tried",
 			"check the network and its name servers, or give others with --set resolver=ADDRESS"}
 	case s.Outage:
-		return Cause{CauseNetwork, "the local network seems to be cut: one host a second is tried", ""}
+		return Cause{CauseNetwork, "the local network seems to be cut: at most one host a second is tried", ""}
 	case s.holders&visit.HeldByBacklog != 0:
 		return Cause{CauseBacklog, "fetchers wait for updatedb or for the index", ""}
 	}

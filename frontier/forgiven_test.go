@@ -32,7 +32,7 @@ func TestForgivenWhileForgotten(t *testing.T) {
 		if i > 0 {
 			h = urlkey.HostKey(fmt.Sprintf("example,h%d,)", 100+i))
 		}
-		f.outage.failed(h, fmt.Sprint(i), f.now())
+		f.outage.failed(h, fmt.Sprint(i), false, f.now())
 	}
 	v, err := f.Next(t.Context())
 	if err != nil {

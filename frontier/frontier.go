@@ -173,7 +173,7 @@ func (f *Frontier) Next(ctx context.Context) (*Visit, error) {
 		// Count first, then check the ring again. A shard fills the ring first, then checks the count: one of
 		// the two sees the other.
 		f.waiting.Add(1)
-		if f.ring.Load().len() > 0 && !f.outage.on.Load() {
+		if f.ring.Load().len() > 0 {
 			f.waiting.Add(-1)
 			continue
 		}
@@ -199,12 +199,15 @@ func (f *Frontier) take(ctx context.Context) *Visit {
 	if ctx.Err() != nil {
 		return nil
 	}
+	ring := f.ring.Load()
+	if ring.len() == 0 {
+		return nil // not a try of an outage
+	}
 	now := f.now()
 	if ok, at := f.outage.may(now); !ok {
-		f.sleep(ctx, at.sub(now))
+		f.sleep(ctx, min(at.sub(now), outageProbe)) // it may end before
 		return nil
 	}
-	ring := f.ring.Load()
 	v := ring.pop()
 	if v == nil {
 		return nil
@@ -265,7 +268,7 @@ func (f *Frontier) Done(v *Visit, out Outcome) {
 		if v.Addr.IsValid() {
 			at = v.Addr.String()
 		}
-		for _, h := range f.outage.failed(v.Host, at, f.now()) {
+		for _, h := range f.outage.failed(v.Host, at, v.answered, f.now()) {
 			if h == v.Host {
 				out.Kind = Skipped
 			} else if state := f.names.find(h); state != nil {

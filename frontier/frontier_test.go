@@ -358,9 +358,14 @@ func TestOutage(t *testing.T) {
 	}
 }
 
+// ownAddress is an address that no other host of a pool has.
+func ownAddress(h urlkey.HostKey) netip.Addr {
+	return netip.AddrFrom4([4]byte{127, 3, h[len(h)-4], h[len(h)-3]})
+}
+
 func testOutage(t *testing.T, most int) {
 	p, hosts := newPool(80, 1)
-	p.addr = func(h urlkey.HostKey) netip.Addr { return netip.AddrFrom4([4]byte{127, 3, h[len(h)-4], h[len(h)-3]}) }
+	p.addr = ownAddress
 	var asleep atomic.Int32
 	c := &clock{}
 	count := func(_ urlkey.HostKey, s frontier.HostState) {
@@ -414,6 +419,71 @@ func testOutage(t *testing.T, most int) {
 	f.Done(v, frontier.Outcome{})
 	if f.Outage() {
 		t.Error("a host answered, and the outage is not over")
+	}
+}
+
+// TestLongOutage: hosts that answered before are not blamed for an outage of hours either, but for one of days.
+func TestLongOutage(t *testing.T) {
+	const many = 40
+	p, hosts := newPool(many, 100)
+	p.addr = ownAddress
+	var asleep atomic.Int32
+	c := &clock{}
+	f := open(t, frontier.Options{
+		Source: p, Delay: -1, MaxFailures: 1, VisitURLs: 1, Now: c.now,
+		OnHost: func(_ urlkey.HostKey, s frontier.HostState) {
+			if s.Asleep {
+				asleep.Add(1)
+			} else {
+				asleep.Add(-1)
+			}
+		},
+	})
+	f.Wake(hosts...)
+	visit := func(o frontier.Outcome) urlkey.HostKey {
+		t.Helper()
+		v, err := f.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := v.Host
+		f.Done(v, o)
+		return h
+	}
+	for s := f.Stats(); s.Pending > 0 || s.Refilling > 0 || s.Hosts < many; s = f.Stats() {
+		runtime.Gosched()
+	}
+	heard := map[urlkey.HostKey]bool{}
+	for len(heard) < many {
+		heard[visit(frontier.Outcome{ResponseTime: time.Millisecond})] = true
+	}
+	cut := frontier.Outcome{Kind: frontier.HostFailure, Local: true}
+	for i := 0; !f.Outage(); i++ {
+		if i == 3*many {
+			t.Fatal("no outage begins")
+		}
+		visit(cut)
+	}
+	for s := f.Stats(); s.Pending > 0 || s.Asleep > 0; s = f.Stats() {
+		runtime.Gosched()
+	}
+	for hour := range 20 {
+		c.add(time.Hour)
+		for range 3 {
+			visit(cut)
+			c.add(3 * time.Minute)
+		}
+		if !f.Outage() {
+			t.Fatalf("after %d hours hosts that had all answered are blamed", hour+1)
+		}
+	}
+	if n := asleep.Load(); n > 0 {
+		t.Errorf("%d hosts are asleep because of an outage", n)
+	}
+	c.add(5 * time.Hour)
+	visit(cut)
+	if f.Outage() {
+		t.Error("the outage does not end")
 	}
 }
 

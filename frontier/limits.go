@@ -88,12 +88,15 @@ const (
 	pullEvery = time.Minute
 
 	// outageStreak failures in a row that the local network may have caused, on at least outageHosts different
-	// addresses, without one answer in between, are an outage: only one visit is handed out each outageProbe,
-	// until one succeeds or outageMax has passed.
-	outageStreak = 32
-	outageHosts  = 12
-	outageProbe  = time.Second
-	outageMax    = 10 * time.Minute
+	// addresses, without one answer in between, are an outage. Only one visit is handed out each outageProbe, and at
+	// most outageSlower in the time that it has lasted, until one succeeds or outageMax has passed: outageMaxLost if
+	// hosts on outageHosts addresses had answered before.
+	outageStreak  = 32
+	outageHosts   = 12
+	outageProbe   = time.Second
+	outageSlower  = 600
+	outageMax     = 10 * time.Minute
+	outageMaxLost = 24 * time.Hour
 
 	// heldHostsMax is the number of hosts in memory up to which Held looks at each: some 10 ms.
 	heldHostsMax = 20_000

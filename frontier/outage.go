@@ -15,6 +15,9 @@ import (
 // outage tells failures of hosts from a failure of the local network. It blames the network for many failures in a
 // row on many hosts if a cut cable could have caused each of them and nothing answered in between. The failures are
 // then taken back, and until something answers the frontier tries only one visit at a time.
+//
+// A crawl may also be left with dead hosts alone, so an outage ends after a while without an answer. It goes on for
+// long where many of the hosts had answered before: that all of these died at once is not likely.
 type outage struct {
 	on     atomic.Bool
 	streak atomic.Int32 // failures since the last answer
@@ -22,9 +25,10 @@ type outage struct {
 	mu      sync.Mutex
 	hosts   []urlkey.HostKey // of the streak, to be forgiven
 	seen    uint64           // one bit per address, by hash
+	lost    uint64           // of seen, those of hosts that had answered before
 	since   moment
 	probe   moment // when the next visit may be tried
-	expired bool   // it lasted longer than outageMax: hosts are blamed until one answers
+	expired bool   // it lasted too long: hosts are blamed until one answers
 }
 
 // answered: some host answered, perhaps with a refusal.
@@ -35,32 +39,40 @@ func (o *outage) answered() {
 	o.mu.Lock()
 	o.expired = false
 	o.streak.Store(0)
-	o.hosts, o.seen = o.hosts[:0], 0
+	o.hosts, o.seen, o.lost = o.hosts[:0], 0, 0
 	o.on.Store(false)
 	o.mu.Unlock()
 }
 
-// failed: a visit failed and the network may be the cause. If an outage begins with that, it returns the hosts to
-// forgive.
-func (o *outage) failed(host urlkey.HostKey, addr string, now moment) []urlkey.HostKey {
+// failed: a visit failed and the network may be the cause; answered says that its host had answered before. If an
+// outage begins with that, it returns the hosts to forgive.
+func (o *outage) failed(host urlkey.HostKey, addr string, answered bool, now moment) []urlkey.HostKey {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.on.Load() {
-		if now.sub(o.since) > outageMax { // it may be the hosts after all
-			o.on.Store(false)
-			o.expired = true
-			o.hosts, o.seen = o.hosts[:0], 0
-		}
+	if o.expired {
 		return nil
 	}
-	if o.expired {
+	bit := uint64(1) << (xxh3.HashString(addr) & 63)
+	o.seen |= bit
+	if answered {
+		o.lost |= bit
+	}
+	if o.on.Load() {
+		most := outageMax
+		if bits.OnesCount64(o.lost) >= outageHosts {
+			most = outageMaxLost
+		}
+		if now.sub(o.since) > most { // it may be the hosts after all
+			o.on.Store(false)
+			o.expired = true
+			o.hosts, o.seen, o.lost = o.hosts[:0], 0, 0
+		}
 		return nil
 	}
 	n := o.streak.Add(1)
 	if len(o.hosts) < outageStreak {
 		o.hosts = append(o.hosts, host)
 	}
-	o.seen |= 1 << (xxh3.HashString(addr) & 63)
 	if n < outageStreak || bits.OnesCount64(o.seen) < outageHosts {
 		return nil
 	}
@@ -77,7 +89,7 @@ func (o *outage) may(now moment) (ok bool, at moment) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if now >= o.probe {
-		o.probe = now.add(outageProbe)
+		o.probe = now.add(max(outageProbe, now.sub(o.since)/outageSlower))
 		return true, 0
 	}
 	return false, o.probe

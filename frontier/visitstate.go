@@ -176,6 +176,8 @@ type Visit struct {
 	class class  // the caller of Slow changes it while a fetcher has the visit
 	// dragged: Slow was called.
 	dragged bool
+	// answered: the host did, before this visit.
+	answered bool
 	// done is the event of Done, or of its host's move to another shard. One event for both: a host takes 870 bytes,
 	// with two it took 1,083.
 	done event
