@@ -29,7 +29,8 @@ import (
 // linkdb yet, its line waits for it, half a minute at most. Lines are durable before their segment is sealed. What a
 // crash leaves unwritten, the next crawl, fetch or parse writes when it reads the segment back. So each fetch that
 // counts has one line, and none has two, unless the log itself is lost or changed. Another program may rename or remove
-// the file at any time: the next line begins a new one.
+// the file at any time: the next line begins a new one. What is in a renamed file counts as written, as long as it has
+// the log's name with more after a dot or hyphen, and is not compressed.
 type CrawlLogOptions struct {
 	Path string // of the log; "": none is written
 	// Format is "json" (also ""), one object a line, or "heritrix", the layout of Heritrix's crawl.log.

@@ -191,13 +191,36 @@ func (l *Log) numbered(n int) string { return fmt.Sprintf("%s.%05d", l.o.Path, n
 func (l *Log) older() (numbers []int, err error) {
 	list, err := os.ReadDir(filepath.Dir(l.o.Path))
 	for _, e := range list {
-		digits, ok := strings.CutPrefix(e.Name(), filepath.Base(l.o.Path)+".")
-		if n, err := strconv.Atoi(digits); ok && err == nil && n > 0 && l.numbered(n) == l.o.Path+"."+digits {
+		if n, ok := l.number(e.Name()); ok {
 			numbers = append(numbers, n)
 		}
 	}
 	slices.Sort(numbers)
 	return numbers, err
+}
+
+// number returns the number of an older file.
+func (l *Log) number(name string) (n int, ok bool) {
+	digits, ok := strings.CutPrefix(name, filepath.Base(l.o.Path)+".")
+	n, err := strconv.Atoi(digits)
+	return n, ok && err == nil && n > 0 && l.numbered(n) == l.o.Path+"."+digits
+}
+
+// others returns the paths of files beside the log that somebody else named after it, as logrotate does, and that
+// changed since a time.
+func (l *Log) others(from time.Time) (paths []string, err error) {
+	folder, base := filepath.Split(l.o.Path)
+	list, err := os.ReadDir(filepath.Dir(l.o.Path))
+	for _, e := range list {
+		rest, named := strings.CutPrefix(e.Name(), base)
+		if _, own := l.number(e.Name()); own || !named || rest == "" || rest[0] != '.' && rest[0] != '-' {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && !info.ModTime().Before(from) {
+			paths = append(paths, folder+e.Name())
+		}
+	}
+	return paths, err
 }
 
 // Sync makes what was written durable.
@@ -221,7 +244,8 @@ func (l *Log) Close() error {
 	return errors.Join(l.file.Sync(), l.file.Close())
 }
 
-// Since calls fn with the URL and the begin of each fetch in the log that began at a time or later.
+// Since calls fn with the URL and the begin of each fetch in the log that began at a time or later. It also reads what
+// others renamed, unless they compressed it or moved it to another folder.
 func (l *Log) Since(from time.Time, fn func(url string, begun time.Time)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -238,7 +262,18 @@ func (l *Log) Since(from time.Time, fn func(url string, begun time.Time)) error 
 	}
 	for _, path := range paths {
 		lines, late, err := l.readFile(path, from, fn)
-		if err != nil || lines > 0 && late == 0 { // older files are older still
+		if err != nil {
+			return err
+		}
+		if lines > 0 && late == 0 { // older files are older still
+			break
+		}
+	}
+	if paths, err = l.others(from); err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if _, _, err := l.readFile(path, from, fn); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
