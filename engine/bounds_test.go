@@ -3,10 +3,12 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,6 +70,42 @@ func TestSearchNegativeOffset(t *testing.T) {
 		if err != nil || len(r.Hits) != 4 || r.Hits[0].Rank != 1 || r.Hits[3].Rank != 4 {
 			t.Errorf("offset %d: %+v, %v", offset, r.Hits, err)
 		}
+	}
+}
+
+// TestSearchEnds: the deadline and the context of a search end the reading of its hits too, of which there may be
+// thousands. The ten best are there in any case.
+func TestSearchEnds(t *testing.T) {
+	o := siteOptions(t)
+	o.NoIndex = false
+	crawlSite(t, o, chain(t, 40).URL+"/0", engine.Limits{})
+	var moved atomic.Int64
+	find := func(ctx context.Context, look func()) (engine.SearchResult, error) { // look: at each look at the clock
+		var looks atomic.Int32
+		o := o
+		o.Now = func() time.Time {
+			if looks.Add(-1) < -1 { // behind the begin of the search
+				look()
+			}
+			return time.Now().Add(time.Duration(moved.Load()))
+		}
+		looks.Store(1 << 30)
+		e := open(t, o)
+		defer mustClose(t, e)
+		looks.Store(0)
+		defer looks.Store(1 << 30)
+		return e.Search(ctx, "page", engine.SearchOptions{Deadline: patient, Limit: 100})
+	}
+	if r, err := find(ctx, func() {}); err != nil || len(r.Hits) != 41 || r.Partial {
+		t.Errorf("%d hits, partial %v: %v", len(r.Hits), r.Partial, err)
+	}
+	r, err := find(ctx, func() { moved.Add(int64(2 * patient)) })
+	if err != nil || len(r.Hits) != 10 || !r.Partial || r.Total != 41 || r.Hits[9].Snippet == "" {
+		t.Errorf("the time is up: %d hits of %d, partial %v: %v", len(r.Hits), r.Total, r.Partial, err)
+	}
+	canceled, cancel := context.WithCancel(ctx)
+	if _, err := find(canceled, cancel); !errors.Is(err, context.Canceled) {
+		t.Errorf("the context has ended: %v", err)
 	}
 }
 

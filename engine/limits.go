@@ -10,6 +10,10 @@ const (
 	nearGroupsKnown = 1 << 16
 	// partsMax is the number of parts into which SplitDB cuts a crawl at most; more are refused.
 	partsMax = 1 << 16
+	// searchTime is the deadline of a search that states none. describeStep is the number of hits whose pages are read
+	// and whose snippets are made between two looks at the clock: ten take some 0.3 ms.
+	searchTime   = time.Second
+	describeStep = 10
 	// titleLooksMax is the number of hosts of which it is remembered when a rule for titles was looked for; beyond it
 	// all are forgotten.
 	titleLooksMax = 1 << 16

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seine-crawler/seine/index"
@@ -22,8 +23,10 @@ type SearchOptions struct {
 	Limit int // hits to return; 0 means 10
 	// Offset is the number of hits to skip, from the best; a negative one counts as 0. Offset and Limit together are
 	// cut to index.HitsMax.
-	Offset   int
-	Deadline time.Duration // after it the search ends with what it has; 0 means 1 s
+	Offset int
+	// Deadline is the time after which the search ends with what it has; 0 means 1 s. Of the hits that it has found it
+	// reads the ten best in any case.
+	Deadline time.Duration
 	// MarkStart and MarkEnd surround each match in Hit.Snippet; "" means no marks.
 	MarkStart, MarkEnd string
 	// HTML makes Hit.Snippet HTML: the text is escaped, the marks are used as they are. Without it the snippet is plain
@@ -147,28 +150,46 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 		Hits: make([]Hit, 0, len(found.Hits)), Doubtful: found.Doubtful, AtLeast: found.AtLeast,
 		Facets: found.Facets,
 	}
-	keys := make([]urlkey.Key, len(found.Hits))
-	for i := range found.Hits {
-		keys[i] = found.Hits[i].Key
+	end := start.Add(cmp.Or(o.Deadline, searchTime))
+	for some := range slices.Chunk(found.Hits, describeStep) {
+		if len(out.Hits) > 0 && w.now().After(end) {
+			out.Partial = true
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		if err := w.describeAll(&out, some, found.Query, o); err != nil {
+			return out, err
+		}
+	}
+	out.Took = w.took(start)
+	return out, ctx.Err()
+}
+
+// describeAll appends what people see of some hits.
+func (w *work) describeAll(out *SearchResult, hits []index.Hit, q index.Query, o SearchOptions) error {
+	keys := make([]urlkey.Key, len(hits))
+	for i := range hits {
+		keys[i] = hits[i].Key
 	}
 	records, known, err := w.store.Records(keys)
 	if err != nil {
-		return out, err
+		return err
 	}
-	for i := range found.Hits {
+	for i := range hits {
 		r := &records[i]
 		if !known[i] {
 			r = nil
 		}
-		hit, err := w.describe(&found.Hits[i], r, found.Query, o)
+		hit, err := w.describe(&hits[i], r, q, o)
 		if err != nil {
-			return out, err
+			return err
 		}
-		hit.Rank = o.Offset + i + 1
+		hit.Rank = o.Offset + len(out.Hits) + 1
 		out.Hits = append(out.Hits, hit)
 	}
-	out.Took = w.took(start)
-	return out, nil
+	return nil
 }
 
 // describe makes what people see of a hit, from the newest parse record of its URL and from what index filters changed.
