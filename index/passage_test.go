@@ -120,6 +120,15 @@ func TestPassages(t *testing.T) {
 				strings.Repeat("没有什么可说的。", 20), SnippetOptions{Length: 30}, "请先安装[软件]包。",
 		},
 		{
+			"stops of Devanagari", "पैकेज",
+			"यह पृष्ठ लंबा है। पहले पैकेज चुनें। फिर प्रतीक्षा करें।" + strings.Repeat(" कुछ नहीं।", 20),
+			SnippetOptions{Length: 50}, "पहले [पैकेज] चुनें।",
+		},
+		{
+			"stops of Arabic", "العلم", "هذا كتاب؟ ما هو العلم؟ القراءة مفيدة۔" + strings.Repeat(" لا شيء هنا۔", 20),
+			SnippetOptions{Length: 30}, "ما هو [العلم]؟",
+		},
+		{
 			"content before menus", "server", menu + "The server listens.", SnippetOptions{
 				Content: []storage.TextRange{{From: uint32(len(menu)), To: uint32(len(menu) + 19)}},
 			}, "The [server] listens.",

@@ -11,8 +11,9 @@ import (
 // Sentences are found by rules, close to sentence breaking of UAX #29, with abbreviations: a full stop, question mark
 // or exclamation mark ends one when white space follows and then no lower-case letter; a full stop not after an
 // abbreviation or a single letter, so that neither "J. S. Bach" nor "e.g. Berlin" is cut, and file names, versions and
-// domains, where no white space follows, never are. A Chinese or Japanese stop ends one by itself. A line ends one if
-// the next line begins with no lower-case letter: headings and items of lists have no stop.
+// domains, where no white space follows, never are. A stop of another script, such as Chinese, Arabic or Devanagari,
+// ends one by itself. A line ends one if the next line begins with no lower-case letter: headings and items of lists
+// have no stop.
 
 // abbreviations are words in lower case, without the stop after them, that do not end a sentence.
 var abbreviations = func() map[string]bool {
@@ -27,10 +28,13 @@ var abbreviations = func() map[string]bool {
 	return m
 }()
 
+// otherStops is the least first byte of the stops that stopAt knows beyond ASCII.
+const otherStops = 0xd8
+
 // sentenceEnd returns the end of the sentence that holds text[at], with its stop, at most limit.
 func sentenceEnd(text string, at, limit int) int {
 	for i := at; i < limit; {
-		if c := text[i]; c != '.' && c != '!' && c != '?' && c != '\n' && c < 0xe3 {
+		if c := text[i]; c != '.' && c != '!' && c != '?' && c != '\n' && c < otherStops {
 			i++
 			continue
 		}
@@ -45,7 +49,7 @@ func sentenceEnd(text string, at, limit int) int {
 // sentenceStart returns the start of the sentence that holds text[at], at least limit. most is the end of the text.
 func sentenceStart(text string, at, limit, most int) int {
 	for i := at - 1; i >= limit; i-- {
-		if c := text[i]; c != '.' && c != '!' && c != '?' && c != '\n' && c < 0xe3 {
+		if c := text[i]; c != '.' && c != '!' && c != '?' && c != '\n' && c < otherStops {
 			continue
 		}
 		if n := stopAt(text, i, most); n > 0 && n <= at {
@@ -71,7 +75,7 @@ func stopAt(text string, i, limit int) int {
 	}
 	if text[i] >= utf8.RuneSelf {
 		switch r, n := utf8.DecodeRuneInString(text[i:limit]); r {
-		case '。', '！', '？', '．', '｡':
+		case '。', '！', '？', '．', '｡', '؟', '۔', '।', '॥', '።', '။', '។':
 			return closing(text, i+n, limit)
 		}
 		return 0
@@ -93,7 +97,7 @@ func stopAt(text string, i, limit int) int {
 func closing(text string, i, limit int) int {
 	for i < limit {
 		r, n := utf8.DecodeRuneInString(text[i:limit])
-		if !strings.ContainsRune(".!?\"')]”’»」』）。！？", r) {
+		if !strings.ContainsRune(".!?\"')]”’»」』）。！？؟।", r) {
 			break
 		}
 		i += n
