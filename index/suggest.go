@@ -26,11 +26,11 @@ const rareTimes = 20
 
 // Suggest returns a query like the given one with words that pages have, for "did you mean". It replaces words that no
 // document has, or few, by near words (one edit, from six characters on two; see nearWalk) that many more documents
-// have. Of several near ones it takes that with the most documents, an edit counting as much as a factor of 20; it
-// knows no keyboard. Words in quotes or of a field, operators, excluded words and words with digits stay. The new query
-// is tried: it must find something, and no less than the old one; what the old one found only because it was relaxed
-// does not count if the new one needs no relaxing. deadline 0 means 50 ms: after it there is no suggestion, and none is
-// an error.
+// have than it or any other form of it. Of several near ones it takes that with the most documents, an edit counting as
+// much as a factor of 20; it knows no keyboard. Words in quotes or of a field, operators, excluded words and words with
+// digits stay. The new query is tried: it must find something, and no less than the old one; what the old one found
+// only because it was relaxed does not count if the new one needs no relaxing. deadline 0 means 50 ms: after it there
+// is no suggestion, and none is an error.
 func (x *Index) Suggest(ctx context.Context, query string, deadline time.Duration) (_ Suggestion, err error) {
 	if deadline <= 0 {
 		deadline = vocabularyDeadline
@@ -179,7 +179,7 @@ func (v *words) better(term string) (string, error) {
 
 // nearest looks for what better returns.
 func (v *words) nearest(term string) (string, error) {
-	df, err := v.df(term)
+	df, err := v.dfOfForms(term)
 	if err != nil {
 		return "", err
 	}
@@ -205,4 +205,24 @@ func (v *words) nearest(term string) (string, error) {
 		}
 	}
 	return best, nil
+}
+
+// dfOfForms returns the number of documents of a term, or of the form of it that has the most: a search for the term
+// finds these, so it is no misspelling of one.
+func (v *words) dfOfForms(term string) (uint64, error) {
+	s := expander{st: v.st, work: newBudget(v.ctx, v.deadline)}
+	n, err := s.word(&node{kind: nodeTerm, term: term})
+	if err != nil {
+		return 0, err
+	}
+	most, err := v.df(term)
+	for _, form := range n.children {
+		if err != nil {
+			break
+		}
+		var df uint64
+		df, err = v.df(form.term)
+		most = max(most, df)
+	}
+	return most, err
 }

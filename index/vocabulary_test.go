@@ -345,6 +345,31 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
+// TestSuggestForms: another form of a word is no better word, because the search finds it anyway.
+func TestSuggestForms(t *testing.T) {
+	s := memoryStore(t)
+	defer s.Close()
+	x, err := Open(s, Options{FS: storage.NewMemFS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	var docs []Document
+	for n := range 30 {
+		docs = append(docs, numbered(t, n, "the crew installed nets"))
+		docs[n].Language = "en"
+	}
+	addDocuments(t, s, x, docs)
+	for query, want := range map[string]string{
+		"installs": "", "installs nest": "installs nets", "instaled": "installed",
+	} {
+		got, err := x.Suggest(context.Background(), query, time.Minute)
+		if err != nil || got.Query != want {
+			t.Errorf("%q: %q, want %q: %v", query, got.Query, want, err)
+		}
+	}
+}
+
 func packageTexts(t testing.TB, most int) (texts []string) {
 	paths, _ := filepath.Glob("/usr/share/doc/*/copyright")
 	for _, p := range paths[:min(most, len(paths))] {
