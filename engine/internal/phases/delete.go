@@ -119,15 +119,9 @@ func (d *deletion) records() error {
 			return fmt.Errorf("crawldb record %s: %w", key, err)
 		}
 		d.result.Records++
-		if s := d.result.Signatures; s != nil && !was.Signature.IsZero() {
-			if d.result.Signatures = append(s, was.Signature); len(s) >= deletedSignatures {
-				d.result.Signatures = nil
-			}
-		}
-		err := errors.Join(
-			noteSignature(d.signatures, key, &was, &storage.Record{}),
-			hosts.remove(key, &was), documents.Delete(urlkey.Key(key)), table.Delete(key))
-		return err
+		d.result.Signatures = addSignature(d.result.Signatures, was.Signature)
+		return errors.Join(noteSignature(d.signatures, key, &was, &storage.Record{}), hosts.remove(key, &was),
+			documents.Delete(urlkey.Key(key)), table.Delete(key))
 	})
 	if err != nil {
 		return err
@@ -258,6 +252,14 @@ func (d *deletion) marks() error {
 		}
 	}
 	return nil
+}
+
+// addSignature adds the signature of a page that goes, if it has one; nil: there are too many.
+func addSignature(some []storage.Signature, s storage.Signature) []storage.Signature {
+	if s.IsZero() {
+		return some
+	}
+	return JoinSignatures(some, []storage.Signature{s})
 }
 
 // JoinSignatures returns the signatures of two calls of Delete together, in place of the first; nil: too many.

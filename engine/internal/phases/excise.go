@@ -14,9 +14,8 @@ import (
 
 // Excised counts what Excise removed.
 type Excised struct {
-	Records   uint64 // of crawldb
-	Documents uint64 // of the index
-	Captures  uint64 // of cdx; what they are of stays in the WARC files until these are purged
+	Records  uint64 // of crawldb
+	Captures uint64 // of cdx; what they are of stays in the WARC files until these are purged
 	// Signatures are those of the records, which may have been the survivors of other pages. nil: too many.
 	Signatures []storage.Signature
 }
@@ -89,11 +88,7 @@ func (x *excision) records() error {
 			return fmt.Errorf("crawldb record %s: %w", key, err)
 		}
 		x.result.Records++
-		if s := x.result.Signatures; s != nil && !was.Signature.IsZero() {
-			if x.result.Signatures = append(s, was.Signature); len(s) >= deletedSignatures {
-				x.result.Signatures = nil
-			}
-		}
+		x.result.Signatures = addSignature(x.result.Signatures, was.Signature)
 		if !was.IsNew() {
 			day = storage.AppendDueDayKey(day[:0], &was, key)
 			if err := x.days.Add(day, nil); err != nil {
@@ -105,7 +100,7 @@ func (x *excision) records() error {
 	if err != nil {
 		return err
 	}
-	if x.result.Documents, err = documents.Finish(); err != nil {
+	if _, err := documents.Finish(); err != nil {
 		return fmt.Errorf("removing documents from the index: %w", err)
 	}
 	return writeSignatures(x.ctx, x.signatures, x.ing)

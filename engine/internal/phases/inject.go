@@ -50,7 +50,7 @@ type Injected struct {
 // merge-join with crawldb; ingest.
 func (p *Phases) Inject(ctx context.Context, o InjectOptions) (Injected, error) {
 	in := injection{
-		p: p, o: o, now: p.now(), changes: p.env.Admission.NewChanges(),
+		p: p, o: o, changes: p.env.Admission.NewChanges(),
 		signatures: signatureNotes{sorter: p.env.Sorter(foldLast)},
 	}
 	defer func() {
@@ -97,7 +97,6 @@ func (p *Phases) AnySeed(ctx context.Context, o InjectOptions) (found bool, othe
 type injection struct {
 	p          *Phases
 	o          InjectOptions
-	now        int64
 	seeds      *seedRun       // key → place of the line, record of the seed
 	signatures signatureNotes // of records that are overwritten
 	changes    *admission.Changes

@@ -16,7 +16,6 @@ import (
 type LinksImported struct {
 	Links   uint64 // taken over
 	Refused uint64 // links whose source or target Accept refuses
-	Targets uint64 // of the links taken over
 	LeftOut uint64 // targets that have too many links already
 }
 
@@ -204,7 +203,6 @@ func (w *linkImport) finish() error {
 		w.i.result.LeftOut++
 		return nil
 	}
-	w.i.result.Targets++
 	w.i.result.Links += w.links
 	if old == nil {
 		return w.table.Set(key, w.value)

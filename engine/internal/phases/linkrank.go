@@ -24,7 +24,6 @@ type LinkRanked struct {
 	Changed uint64  // records of crawldb that have another score
 	Bytes   int64   // of the edges, in temporary files
 	Top     []RankedNode
-	Woken   []urlkey.HostKey // hosts of changed records that have something due, in key order
 }
 
 // RankedNode is a node with its rank.
@@ -112,7 +111,6 @@ type scores struct {
 
 // ranking walks nodes, ranks and records side by side.
 type ranking struct {
-	p       *Phases
 	ctx     context.Context
 	o       *LinkRankOptions
 	unit    float64
@@ -132,7 +130,7 @@ func (p *Phases) writeScores(
 	ing := p.env.Store.NewIngestion()
 	defer ing.Abort()
 	w := ranking{
-		p: p, ctx: ctx, o: o, unit: s.unit, walk: newGraphWalk(rd, o.Nodes, s.around), result: result,
+		ctx: ctx, o: o, unit: s.unit, walk: newGraphWalk(rd, o.Nodes, s.around), result: result,
 		records: ing.Table(storage.Crawldb()), hosts: p.newHostTally(ing),
 	}
 	defer w.hosts.close()
@@ -159,11 +157,7 @@ func (p *Phases) writeScores(
 	if err != nil {
 		return err
 	}
-	if err := ing.Commit(); err != nil {
-		return err
-	}
-	result.Woken = w.hosts.woken
-	return nil
+	return ing.Commit()
 }
 
 // ahead returns the ranks of the domains that have others among their hosts: their records come before their turn, too.

@@ -13,7 +13,6 @@ import (
 // lowerWriter writes what a round of lower found out.
 type lowerWriter struct {
 	l                         *lowering
-	ing                       *storage.Ingestion
 	records, withheld, queued *storage.TableWriter
 	known                     *storage.Finder
 	hosts                     *hostTally
@@ -26,7 +25,7 @@ func (l *lowering) write(ctx context.Context) error {
 	ing := store.NewIngestion()
 	defer ing.Abort()
 	w := lowerWriter{
-		l: l, ing: ing, now: l.p.now(),
+		l: l, now: l.p.now(),
 		records: ing.Table(storage.Crawldb()), withheld: ing.Table(storage.WithheldRange()),
 		queued: ing.Table(storage.LoweredRange()),
 		known:  storage.NewFinder(store, storage.Crawldb()), hosts: l.p.newHostTally(ing),
@@ -103,7 +102,6 @@ func (w *lowerWriter) record(n int) error {
 			return fmt.Errorf("crawldb record %s: %w", key, err)
 		}
 		r = was
-		l.result.URLs++
 	} else {
 		sum := l.created[n].sum
 		r = l.p.newRecord(sum, false, w.now)

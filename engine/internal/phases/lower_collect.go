@@ -21,8 +21,6 @@ import (
 
 // Lowered counts what became of pages whose depth or hops fell.
 type Lowered struct {
-	Pages uint64           // whose links were told, once for each time
-	URLs  uint64           // whose depth or hops fell by that
 	New   uint64           // URLs that became records: the chain of redirects to them was too long until now
 	Woken []urlkey.HostKey // hosts of changed records that have something due, in key order
 }
@@ -209,7 +207,6 @@ func (l *lowering) tellLinks(ctx context.Context, depth uint16, pages []int) (er
 		}
 		x := &l.nodes[n]
 		x.due, x.toldHops = false, x.hops
-		l.result.Pages++
 	}
 	return l.settleTouched()
 }

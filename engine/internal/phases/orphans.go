@@ -253,11 +253,7 @@ func (m *orphanMarks) leaves(key []byte, was, r *storage.Record) error {
 	} else {
 		m.result.Orphans++
 	}
-	if s := m.result.Signatures; s != nil && !was.Signature.IsZero() {
-		if m.result.Signatures = append(s, was.Signature); len(s) >= deletedSignatures {
-			m.result.Signatures = nil
-		}
-	}
+	m.result.Signatures = addSignature(m.result.Signatures, was.Signature)
 	return m.documents.Delete(urlkey.Key(key))
 }
 

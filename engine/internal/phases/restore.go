@@ -16,7 +16,6 @@ import (
 type Restored struct {
 	Records uint64 // that could be read
 	Due     uint64 // of them, those whose newest page is lost: they are due
-	Removed uint64 // records that the new store had and the old one had not: those of deleted URLs
 	Gaps    uint64 // damaged places between
 }
 
@@ -171,7 +170,6 @@ func (g *removing) records() (err error) {
 	for sc.Next() {
 		gone, err := g.deleted(sc.Key())
 		if err == nil && gone {
-			g.r.result.Removed++
 			g.any = true
 			if err = storage.DecodeRecord(sc.Value(), &was); err == nil {
 				err = errors.Join(noteSignature(g.signatures, sc.Key(), &was, &storage.Record{}),

@@ -16,10 +16,9 @@ import (
 
 // Readmitted counts what became of withheld links that were looked at again.
 type Readmitted struct {
-	New     uint64           // URLs that became records
-	Linked  uint64           // known URLs that were linked to
-	Refused uint64           // URLs that are refused for good by now
-	Woken   []urlkey.HostKey // hosts of changed records that have something due, in key order
+	New    uint64           // URLs that became records
+	Linked uint64           // known URLs that were linked to
+	Woken  []urlkey.HostKey // hosts of changed records that have something due, in key order
 }
 
 // readmit looks once at all that is pending, and is pending no more.
@@ -167,8 +166,6 @@ func (r *readmission) decide() error {
 		}
 	case v.Later:
 		return nil
-	default:
-		r.result.Refused++
 	}
 	for _, segment := range r.segments {
 		r.key = storage.AppendLinkdbKey(r.key[:0], r.target, segment)
