@@ -71,9 +71,6 @@ type documents interface {
 	Delete(urlkey.Key) error
 }
 
-// foldLast keeps the later of two values of one key.
-func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }
-
 // compareWith notes which segments the index has had.
 func (x *indexing) compareWith(snap *storage.Snapshot) error {
 	list, err := snap.SegmentList()

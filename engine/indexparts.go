@@ -30,7 +30,7 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) (err error
 	if err := x.compareWith(snap); err != nil {
 		return err
 	}
-	rules := newTitleRules(x.sorter(foldLast), x.looks)
+	rules := newTitleRules(x.sorter(storage.FoldLast), x.looks)
 	defer rules.close()
 	b := x.index.NewBuilder(ing)
 	defer b.Abort()

@@ -44,7 +44,7 @@ func (x *indexing) reanchor(ctx context.Context) (err error) {
 		return err
 	}
 	defer to.Abort()
-	l := reanchoring{x: x, snap: x.store.Snapshot(), to: to, rest: x.sorter(foldLast)}
+	l := reanchoring{x: x, snap: x.store.Snapshot(), to: to, rest: x.sorter(storage.FoldLast)}
 	defer l.snap.Close()
 	err = l.look(ctx)
 	x.keys.Close()

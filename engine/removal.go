@@ -117,7 +117,7 @@ func (w *work) deleteTargets(ctx context.Context, targets []string, calm calmFun
 		}
 		defer over()
 	}
-	stale := w.sorter(foldLast) // pages whose documents depended on what is deleted
+	stale := w.sorter(storage.FoldLast) // pages whose documents depended on what is deleted
 	defer stale.Close()
 	note := func(key []byte) error { return stale.Add(key, nil) }
 	deleted, err := w.deleteNow(ctx, phases.DeleteOptions{Targets: named, Relinked: note}, open)
@@ -261,7 +261,7 @@ func (w *work) purge(ctx context.Context) (PurgeReport, error) {
 		}
 		r.Documents = x.Deleted
 	}
-	relinked := w.sorter(foldLast)
+	relinked := w.sorter(storage.FoldLast)
 	defer relinked.Close()
 	p, err := w.purgeSegments(ctx, func(key []byte) error { return relinked.Add(key, nil) })
 	r.Parsed, r.Inlinks, r.Captures = p.Parsed, p.Inlinks, p.Captures

@@ -130,7 +130,7 @@ func (w *work) afterMove(ctx context.Context, gone phases.Excised) error {
 		}
 		return err
 	}
-	stale := w.sorter(foldLast)
+	stale := w.sorter(storage.FoldLast)
 	defer stale.Close()
 	return w.afterDelete(ctx, &DeleteReport{}, gone.Signatures, stale)
 }
@@ -276,7 +276,7 @@ func (w *work) beginPart(made Options, part urlkey.Part) (err error) {
 	if err := store.PutSettings(settings); err != nil {
 		return err
 	}
-	rows := w.sorter(foldLast)
+	rows := w.sorter(storage.FoldLast)
 	defer rows.Close()
 	if err := admission.PartRows(w.store, part, rows.Add); err != nil {
 		return err

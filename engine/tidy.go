@@ -84,7 +84,7 @@ func (w *work) filter(ctx context.Context) (r FilterReport, err error) {
 func (w *work) removeUnwanted(
 	ctx context.Context, what phases.Unwanted, before func(*phases.Keys) error, r *DeleteReport,
 ) error {
-	stale := w.sorter(foldLast)
+	stale := w.sorter(storage.FoldLast)
 	defer stale.Close()
 	note := func(key []byte) error { return stale.Add(key, nil) }
 	scan, signatures, some := w.phases.Unwanted(what), []storage.Signature{}, false
@@ -177,7 +177,7 @@ func (w *work) markOrphans(ctx context.Context) (r DeleteReport, err error) {
 	if err != nil || o.Gone+o.Orphans == 0 {
 		return r, err
 	}
-	stale := w.sorter(foldLast)
+	stale := w.sorter(storage.FoldLast)
 	defer stale.Close()
 	return r, w.afterDelete(ctx, &r, o.Signatures, stale)
 }

@@ -450,7 +450,7 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 		return x.report, err
 	}
 	if x.keys == nil {
-		x.keys = w.sorter(foldLast)
+		x.keys = w.sorter(storage.FoldLast)
 	}
 	defer func() { x.keys.Close() }()                            // those that reanchor left
 	if len(w.o.LiveFilters) == 0 && len(w.o.IndexFilters) == 0 { // these may change at any time

@@ -28,6 +28,9 @@ type SorterOptions struct {
 	Combine func(dst, a, b []byte) []byte
 }
 
+// FoldLast is a Combine that keeps the value that was added last.
+func FoldLast(dst, _, b []byte) []byte { return append(dst, b...) }
+
 // Sorter sorts any number of (key, value) pairs in bounded memory. It collects pairs in an arena with an
 // index of 16 bytes per pair. When memory is full it sorts them and writes them to disk as a run
 // (runfile.go); Sort merges the runs. Pairs with equal keys keep the order in which they were added,

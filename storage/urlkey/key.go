@@ -144,6 +144,14 @@ func HostKeyOf(key []byte) []byte {
 	return key[:bytes.IndexByte(key, ')')+1]
 }
 
+// SchemeOf returns the scheme of a key's URL, "http" or "https".
+func SchemeOf(key []byte) string {
+	if bytes.HasSuffix(key, []byte(" https")) {
+		return "https"
+	}
+	return "http"
+}
+
 // HostKey returns the key's host prefix; "" if k is no key.
 func (k Key) HostKey() HostKey { return HostKey(k[:strings.IndexByte(string(k), ')')+1]) }
 

@@ -138,6 +138,9 @@ func TestKeys(t *testing.T) {
 		if string(k) != key || string(k.HostKey()) != host || u.HostKey() != k.HostKey() || hostOfKey != host {
 			t.Errorf("%s: key %q host %q, want %q %q", raw, k, k.HostKey(), key, host)
 		}
+		if scheme := urlkey.SchemeOf([]byte(k)); scheme != u.Scheme() {
+			t.Errorf("%s: scheme %q", raw, scheme)
+		}
 		if k.HostKey().String() != hostName || k.HostKey().DomainKey() != domain {
 			t.Errorf("%s: host %q, domain key %q, want %q, %q",
 				raw, k.HostKey(), k.HostKey().DomainKey(), hostName, domain)

@@ -98,7 +98,7 @@ func (p *Phases) absorb(
 	defer run.Close()
 	a := absorbing{
 		p: p, table: ing.Table(storage.Crawldb()), lowered: ing.Table(storage.LoweredRange()),
-		hosts: p.newHostTally(ing), changes: how.changes, signatures: p.env.Sorter(foldLast),
+		hosts: p.newHostTally(ing), changes: how.changes, signatures: p.env.Sorter(storage.FoldLast),
 		merge: how.merge, result: &result,
 	}
 	defer a.signatures.Close()

@@ -62,8 +62,8 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 	d := dedup{
 		p: p, since: p.env.Store.Moment(), whole: whole, rules: rules, order: o.Order, markNear: o.MarkNear,
 		restored: o.Restored, fresh: o.Segments,
-		trapChanges: p.env.Admission.NewChanges(),
-		pages:       p.env.Sorter(foldLast), groups: p.env.Sorter(foldLast), changes: p.env.Sorter(foldLast),
+		trapChanges: p.env.Admission.NewChanges(), pages: p.env.Sorter(storage.FoldLast),
+		groups: p.env.Sorter(storage.FoldLast), changes: p.env.Sorter(storage.FoldLast),
 	}
 	d.copies = &copies{watch: p.env.Admission, sorter: p.env.Sorter(foldCopies)}
 	defer d.close()
@@ -133,7 +133,7 @@ func (d *dedup) find(ctx context.Context, o DedupOptions) error {
 	if o.Segments == nil && o.Signatures == nil {
 		return d.findAll(ctx)
 	}
-	wanted := d.p.env.Sorter(foldLast)
+	wanted := d.p.env.Sorter(storage.FoldLast)
 	defer wanted.Close()
 	for _, segment := range o.Segments {
 		if err := d.signaturesOf(ctx, segment, wanted); err != nil {

@@ -99,9 +99,9 @@ func RankPages(order []DedupKey, keys []urlkey.Key, records []storage.Record) []
 	return ranked
 }
 
-// schemeRank is 0 for https and 1 for http; keys end with the scheme.
+// schemeRank is 0 for https and 1 for http.
 func schemeRank(key []byte) byte {
-	if bytes.HasSuffix(key, []byte(" https")) {
+	if urlkey.SchemeOf(key) == "https" {
 		return 0
 	}
 	return 1

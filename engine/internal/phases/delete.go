@@ -45,8 +45,8 @@ func (p *Phases) Delete(ctx context.Context, o DeleteOptions) (Deleted, error) {
 		chosen = o.Keys
 	}
 	d := deletion{
-		p: p, o: o, chosen: chosen, ctx: ctx, ing: p.env.Store.NewIngestion(), signatures: p.env.Sorter(foldLast),
-		links: p.env.Sorter(nil), touched: map[uint32]bool{},
+		p: p, o: o, chosen: chosen, ctx: ctx, ing: p.env.Store.NewIngestion(),
+		signatures: p.env.Sorter(storage.FoldLast), links: p.env.Sorter(nil), touched: map[uint32]bool{},
 	}
 	p.places.forgets()
 	defer d.ing.Abort()

@@ -33,7 +33,7 @@ type Excised struct {
 func (p *Phases) Excise(ctx context.Context, part urlkey.Part) (Excised, error) {
 	x := excision{
 		p: p, ctx: ctx, part: part, ing: p.env.Store.NewIngestion(), changes: p.env.Admission.NewChanges(),
-		signatures: p.env.Sorter(foldLast), days: p.env.Sorter(foldLast),
+		signatures: p.env.Sorter(storage.FoldLast), days: p.env.Sorter(storage.FoldLast),
 	}
 	x.from, x.until = part.Bounds()
 	p.places.forgets()

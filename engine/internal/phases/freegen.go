@@ -26,7 +26,7 @@ type Freed struct {
 // whether they are due (Nutch: freegen). Lines are those of seeds, normalized and filtered as these, any number of
 // them; what follows a TAB must be well-formed, and changes nothing. Without a URL the error is ErrNothingDue.
 func (p *Phases) FreeGenerate(ctx context.Context, o FreeList) (result Freed, err error) {
-	lines := p.newSeedRun(p.env.TableBytes*classifySorters, foldLast)
+	lines := p.newSeedRun(p.env.TableBytes*classifySorters, storage.FoldLast)
 	defer lines.close()
 	err = lines.read(ctx, o.Lines, o.Sources, func(r *seedReader, line *seedLine) error {
 		if !r.takes(line, new(storage.Record), new(float64)) {

@@ -55,7 +55,7 @@ func (p *Phases) newHostTallies(ing *storage.Ingestion, from [][]byte) []*hostTa
 	n := len(from)
 	changes := dueChanges{
 		limit:  p.env.TableBytes / 4 / int64(n),
-		sorter: func() *storage.Sorter { return p.sorterOf(n, foldLast) },
+		sorter: func() *storage.Sorter { return p.sorterOf(n, storage.FoldLast) },
 	}
 	counts, due := ing.TableParts(storage.HostCountsRange(), from), ing.TableParts(storage.Due(), from)
 	tallies := make([]*hostTally, n)
@@ -189,11 +189,7 @@ func (t *hostTally) loses(was *storage.Record) {
 
 // spent adds what a fetch of the URL that changed last, of the key given, has cost and found.
 func (t *hostTally) spent(key []byte, o *storage.FetchOutcome) {
-	scheme := "http"
-	if bytes.HasSuffix(key, []byte(" https")) {
-		scheme = "https"
-	}
-	t.counts.Spent(scheme, o)
+	t.counts.Spent(urlkey.SchemeOf(key), o)
 	t.changed = true
 }
 

@@ -51,7 +51,7 @@ type Injected struct {
 func (p *Phases) Inject(ctx context.Context, o InjectOptions) (Injected, error) {
 	in := injection{
 		p: p, o: o, changes: p.env.Admission.NewChanges(),
-		signatures: signatureNotes{sorter: p.env.Sorter(foldLast)},
+		signatures: signatureNotes{sorter: p.env.Sorter(storage.FoldLast)},
 	}
 	defer func() {
 		in.seeds.close()
@@ -77,7 +77,7 @@ func (p *Phases) Inject(ctx context.Context, o InjectOptions) (Injected, error) 
 
 // AnySeed reads seed lines until it finds one of which Inject would make a record, and counts the others.
 func (p *Phases) AnySeed(ctx context.Context, o InjectOptions) (found bool, others Injected, err error) {
-	seeds := p.newSeedRun(p.env.TableBytes, foldLast)
+	seeds := p.newSeedRun(p.env.TableBytes, storage.FoldLast)
 	defer seeds.close()
 	err = seeds.read(ctx, o.URLs, o.Sources, func(r *seedReader, line *seedLine) error {
 		if r.takes(line, new(storage.Record), new(float64)) {

@@ -39,7 +39,7 @@ func (p *Phases) InlinkDomains(ctx context.Context, o LinkRankOptions) (result L
 func (p *Phases) inlinkDomains(ctx context.Context, o *LinkRankOptions, result *LinkRanked) (err error) {
 	snapshot := p.env.Store.Snapshot()
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	pairs := p.env.Sorter(foldLast)
+	pairs := p.env.Sorter(storage.FoldLast)
 	defer func() { err = errors.Join(err, pairs.Close()) }()
 	if result.Nodes, err = p.linkingDomains(ctx, snapshot, o, pairs); err != nil {
 		return err

@@ -196,6 +196,3 @@ func foldInputs(dst, a, b []byte) []byte {
 	}
 	return appendInput(dst, &x, nil)
 }
-
-// foldLast keeps the later of two values of one key.
-func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }

@@ -37,7 +37,7 @@ func (p *Phases) ExportGraph(ctx context.Context, nodes GraphNodes, to GraphExpo
 	}
 	x := exporting{
 		ctx: ctx, rd: rd, nodes: nodes, to: to, sources: p.env.Sorter(nil), pairs: p.env.Sorter(sum),
-		edges: p.env.Sorter(nil), named: p.env.Sorter(foldLast),
+		edges: p.env.Sorter(nil), named: p.env.Sorter(storage.FoldLast),
 	}
 	defer func() {
 		err = errors.Join(err, x.sources.Close(), x.pairs.Close(), x.edges.Close(), x.named.Close(), rd.Close())

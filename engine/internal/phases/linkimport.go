@@ -31,7 +31,9 @@ type LinksImported struct {
 func (p *Phases) ImportLinks(
 	ctx context.Context, from *storage.Store, o ImportOptions,
 ) (result LinksImported, err error) {
-	i := importing{p: p, o: o, from: from, result: &result, sources: p.env.Sorter(nil), targets: p.env.Sorter(foldLast)}
+	i := importing{
+		p: p, o: o, from: from, result: &result, sources: p.env.Sorter(nil), targets: p.env.Sorter(storage.FoldLast),
+	}
 	defer func() { err = errors.Join(err, i.sources.Close(), i.targets.Close()) }()
 	for _, step := range []func(context.Context) error{i.read, i.choose, i.write} {
 		if err := step(ctx); err != nil {

@@ -48,8 +48,8 @@ func (p *Phases) MarkOrphans(ctx context.Context, o OrphanOptions) (Orphaned, er
 	defer ing.Abort()
 	m := orphanMarks{
 		p: p, o: o, now: p.now(), records: ing.Table(storage.Crawldb()), hosts: p.newHostTally(ing),
-		documents: p.env.Deletes(ing), signatures: p.env.Sorter(foldLast),
-		links: p.env.Store.Scan(storage.Linkdb(), nil, nil), targets: p.env.Sorter(foldLast),
+		documents: p.env.Deletes(ing), signatures: p.env.Sorter(storage.FoldLast),
+		links: p.env.Store.Scan(storage.Linkdb(), nil, nil), targets: p.env.Sorter(storage.FoldLast),
 	}
 	defer m.targets.Close()
 	m.result.Signatures = []storage.Signature{}

@@ -27,7 +27,7 @@ type Restored struct {
 //
 // The new store must have been made of the segments that the old one had updated, and of no others.
 func (p *Phases) Restore(ctx context.Context, old *storage.Store) (Restored, error) {
-	r := restoring{p: p, now: p.now(), signatures: p.env.Sorter(foldLast), old: p.env.Sorter(foldLast)}
+	r := restoring{p: p, now: p.now(), signatures: p.env.Sorter(storage.FoldLast), old: p.env.Sorter(storage.FoldLast)}
 	defer r.signatures.Close()
 	defer r.old.Close()
 	err := r.read(ctx, old)
@@ -91,7 +91,7 @@ func (r *restoring) remove(ctx context.Context, old *storage.Store) (err error) 
 	ing := r.p.env.Store.NewIngestion()
 	defer ing.Abort()
 	gone := removing{
-		r: r, ctx: ctx, ing: ing, signatures: r.p.env.Sorter(foldLast), links: r.p.env.Sorter(nil),
+		r: r, ctx: ctx, ing: ing, signatures: r.p.env.Sorter(storage.FoldLast), links: r.p.env.Sorter(nil),
 		known: storage.NewFinder(old, storage.Crawldb()), withheld: old.Scan(storage.WithheldRange(), nil, nil),
 		linkdb: r.p.env.Store.Scan(storage.Linkdb(), nil, nil),
 	}

@@ -243,7 +243,7 @@ func (w *world) place(fill func(put func(url string, r storage.Record))) {
 	fill(func(url string, r storage.Record) { records[w.key(url)] = r })
 	ing := w.store.NewIngestion()
 	defer ing.Abort()
-	table, hosts, signatures := ing.Table(storage.Crawldb()), w.p.newHostTally(ing), w.p.env.Sorter(foldLast)
+	table, hosts, signatures := ing.Table(storage.Crawldb()), w.p.newHostTally(ing), w.p.env.Sorter(storage.FoldLast)
 	defer hosts.close()
 	defer signatures.Close()
 	for _, key := range slices.Sorted(maps.Keys(records)) {

@@ -37,7 +37,7 @@ type update struct {
 func (p *Phases) newUpdate(segment uint32, result *Updated) *update {
 	return &update{
 		p: p, result: result, changes: p.env.Admission.NewChanges(), segment: segment, now: p.now(),
-		signatures: signatureNotes{sorter: p.env.Sorter(foldLast)},
+		signatures: signatureNotes{sorter: p.env.Sorter(storage.FoldLast)},
 	}
 }
 

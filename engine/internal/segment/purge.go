@@ -368,7 +368,7 @@ func (g *purge) changed(name string, parts, now []storage.WARCPart) (list []stor
 
 // dropCaptures removes all captures in a file from cdx.
 func (g *purge) dropCaptures(name string, run *storage.Run, ing *storage.Ingestion) error {
-	keys := g.s.env.Sorter(foldLast)
+	keys := g.s.env.Sorter(storage.FoldLast)
 	defer keys.Close()
 	for end := appendPlace(nil, name, 1<<63-1); run.Key() != nil && bytes.Compare(run.Key(), end) < 0; run.Next() {
 		if placeFile(run.Key()) == name {

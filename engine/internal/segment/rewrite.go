@@ -39,7 +39,7 @@ type rewriting struct {
 
 func (s *Segments) newRewriting(ctx context.Context, run *storage.Run) *rewriting {
 	return &rewriting{
-		s: s, ctx: ctx, run: run, captures: s.env.Sorter(foldLast), moved: s.env.Sorter(nil),
+		s: s, ctx: ctx, run: run, captures: s.env.Sorter(storage.FoldLast), moved: s.env.Sorter(nil),
 		cdx: s.env.Store.Scan(storage.CDXRange(), nil, nil),
 	}
 }

@@ -139,17 +139,12 @@ func (s *Segments) newFetch(seg storage.Segment) *Writer {
 	return w
 }
 
-// newWriter makes a writer without a WARC.
+// newWriter makes a writer without a WARC. Of a URL that was fetched twice within a segment, which only a crash can
+// cause, the later outcome counts.
 func (s *Segments) newWriter(seg storage.Segment) *Writer {
-	sorter := s.env.Sorter
-	return &Writer{
-		s: s, seg: seg, noted: &noted{}, links: sorter(foldLast), text: sorter(foldLast), cdx: sorter(foldLast),
-	}
+	sorter := func() *storage.Sorter { return s.env.Sorter(storage.FoldLast) }
+	return &Writer{s: s, seg: seg, noted: &noted{}, links: sorter(), text: sorter(), cdx: sorter()}
 }
-
-// foldLast keeps the later of two values of one key: of a URL that was fetched twice within a segment, which only a
-// crash can cause, the later outcome counts.
-func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }
 
 // open makes a writer one that stores.
 func (w *Writer) open() {

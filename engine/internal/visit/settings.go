@@ -9,6 +9,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -33,8 +34,8 @@ func (h *Hosts) agentOf(authority urlkey.HostKey) string {
 	if !h.env.Admission.HasSettings() || h.env.AgentOf == nil {
 		return h.env.Agent
 	}
-	host, _, _ := strings.Cut(string(authority), " ") // see storage.AuthorityKey
-	return h.env.AgentOf(urlkey.HostKey(host))
+	host, _ := storage.SplitAuthorityKey(authority)
+	return h.env.AgentOf(host)
 }
 
 // headerOf returns the header fields that a host's settings add to a request. The password is sent over https only,

@@ -3,7 +3,6 @@
 package visit
 
 import (
-	"strings"
 	"sync"
 
 	"github.com/seine-crawler/seine/engine/fetch/robots"
@@ -49,8 +48,8 @@ func SitemapsOf(
 	if f.RobotsStatus < 200 || f.RobotsStatus >= 300 || len(f.Robots) == 0 {
 		return nil
 	}
-	host, scheme, _ := strings.Cut(string(authority), " ")
-	base, err := urlkey.Parse(scheme + "://" + urlkey.HostKey(host).String() + "/robots.txt")
+	host, scheme := storage.SplitAuthorityKey(authority)
+	base, err := urlkey.Parse(scheme + "://" + host.String() + "/robots.txt")
 	if err != nil {
 		return nil
 	}
