@@ -49,10 +49,13 @@ const (
 	// robotsBodyMax is the number of bytes of a robots.txt that are read and used; the rest is ignored.
 	robotsBodyMax = 512 << 10
 
-	// sitemapsOfHost is the number of Sitemap lines of one robots.txt that are used, sitemapsMax the number of sitemaps
-	// in the life of a process. Others are ignored.
+	// sitemapsOfHost is the number of Sitemap lines of one robots.txt that are used; others are ignored. sitemapsNext
+	// is the number of sitemaps that wait for updatedb; others are collected when their robots.txt is next looked at.
+	// sitemapsSeen is the number of which it is remembered that updatedb had them: when it gets one again, it finds it
+	// in crawldb.
 	sitemapsOfHost = 100
-	sitemapsMax    = 1 << 20
+	sitemapsNext   = 1 << 16
+	sitemapsSeen   = 1 << 18
 
 	// troublesMax is the number of hosts in trouble that are remembered with the reason. Others only count as failing.
 	troublesMax = 10_000

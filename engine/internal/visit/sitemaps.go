@@ -5,6 +5,8 @@ package visit
 import (
 	"sync"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/seine-crawler/seine/engine/fetch/robots"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
@@ -16,11 +18,11 @@ import (
 // crawl finds it when it first visits the host.
 type sitemaps struct {
 	mu   sync.Mutex
-	seen map[urlkey.Key]bool // by this process; bounded by sitemapsMax
-	next []urlkey.Key
+	seen map[uint64]struct{} // hashes of those that were collected; beyond sitemapsSeen all are forgotten
+	next []urlkey.Key        // bounded by sitemapsNext
 }
 
-// note collects the Sitemap lines of an authority's robots.txt, normalised; with nil normalizers none.
+// note collects the Sitemap lines of an authority's robots.txt, normalized; with nil normalizers none.
 func (s *sitemaps) note(authority urlkey.HostKey, f *storage.HostFacts, normalizers policy.URLNormalizers) {
 	if normalizers == nil {
 		return
@@ -28,14 +30,15 @@ func (s *sitemaps) note(authority urlkey.HostKey, f *storage.HostFacts, normaliz
 	keys := SitemapsOf(authority, f, normalizers)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, key := range keys {
-		if s.seen[key] || len(s.seen) >= sitemapsMax {
+	for _, key := range keys[:min(len(keys), sitemapsNext-len(s.next))] {
+		hash := xxh3.HashString(string(key))
+		if _, known := s.seen[hash]; known {
 			continue
 		}
-		if s.seen == nil {
-			s.seen = map[urlkey.Key]bool{}
+		if s.seen == nil || len(s.seen) >= sitemapsSeen {
+			s.seen = map[uint64]struct{}{}
 		}
-		s.seen[key] = true
+		s.seen[hash] = struct{}{}
 		s.next = append(s.next, key)
 	}
 }

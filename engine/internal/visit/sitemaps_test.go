@@ -11,6 +11,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -53,6 +54,41 @@ func TestSitemaps(t *testing.T) {
 	}
 	if all := found(nil); len(all) != 0 {
 		t.Errorf("without normalizers: %q", all)
+	}
+}
+
+// TestManySitemaps: however many sitemaps a process has collected, those of further hosts are collected too. Those that
+// find no room until updatedb has taken others come when their robots.txt is looked at again.
+func TestManySitemaps(t *testing.T) {
+	var all sitemaps
+	collect := func(host int) {
+		var text strings.Builder
+		for i := range sitemapsOfHost {
+			fmt.Fprintf(&text, "Sitemap: /%d.xml\n", i)
+		}
+		authority := storage.AuthorityKey(urlkey.HostKey(fmt.Sprintf("example,%06d,)", host)), "http")
+		facts := storage.HostFacts{RobotsStatus: 200, Robots: []byte(text.String())}
+		all.note(authority, &facts, policy.URLNormalizers{})
+	}
+	const waiting = sitemapsNext/sitemapsOfHost + 2
+	for host := range waiting {
+		collect(host)
+	}
+	if n := len(all.take()); n != sitemapsNext {
+		t.Errorf("%d sitemaps wait, want %d", n, sitemapsNext)
+	}
+	collect(waiting - 1)
+	if n := len(all.take()); n != sitemapsOfHost {
+		t.Errorf("%d sitemaps of the host that found no room, want %d", n, sitemapsOfHost)
+	}
+	for host := range 2 * sitemapsSeen / sitemapsOfHost {
+		collect(waiting + host)
+		if n := len(all.take()); n != sitemapsOfHost {
+			t.Fatalf("%d sitemaps of host %d, want %d", n, host, sitemapsOfHost)
+		}
+	}
+	if len(all.seen) > sitemapsSeen {
+		t.Errorf("%d sitemaps are remembered", len(all.seen))
 	}
 }
 
