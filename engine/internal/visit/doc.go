@@ -48,8 +48,7 @@
 // # Who runs it
 //
 // A Pool has one goroutine for each fetcher, one that syncs and one that watches for slow requests (crew.go); Stop ends
-// them. Tick and Rotate belong to the goroutine
-// that watches the pool. Hosts and Source are safe for concurrent use.
+// them. Tick and Rotate belong to the goroutine that watches the pool. Hosts and Source are safe for concurrent use.
 //
 // A fetcher holds a response as received. It is decoded, parsed and stored in one of a few slots (slots.go), so that
 // more fetchers take no more memory for pages.

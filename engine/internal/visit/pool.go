@@ -103,7 +103,7 @@ func (p *Pool) fetch(f *fetcher) {
 		err = x.make(p.ctx)
 		p.Fail(err)
 		if p.busy.Add(-1) == 0 || err != nil || p.Reached() != NoLimit {
-			p.notify()
+			p.Notify()
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (p *Pool) holdAtLimit() {
 		return
 	}
 	p.gate.close(heldByLimit)
-	p.notify()
+	p.Notify()
 	if p.Reached() == NoLimit { // SetLimits came between, and has opened the gate
 		p.gate.open(heldByLimit)
 	}
@@ -148,7 +148,7 @@ func (p *Pool) Fail(err error) {
 	}
 	p.failMu.Unlock()
 	p.cancel()
-	p.notify()
+	p.Notify()
 }
 
 // Err returns the first error of Fail, nil if there is none.
@@ -161,16 +161,13 @@ func (p *Pool) Err() error {
 // Changed receives when the pool has become idle, failed or reached a limit, and after Notify. It has one receiver.
 func (p *Pool) Changed() <-chan struct{} { return p.changed }
 
-// notify makes Changed receive, once for several calls.
-func (p *Pool) notify() {
+// Notify makes Changed receive, once for several calls. Any goroutine may call it.
+func (p *Pool) Notify() {
 	select {
 	case p.changed <- struct{}{}:
 	default:
 	}
 }
-
-// Notify makes Changed receive.
-func (p *Pool) Notify() { p.notify() }
 
 // Busy returns the number of visits under way.
 func (p *Pool) Busy() int64 { return p.busy.Load() }
@@ -293,7 +290,7 @@ func (p *Pool) SetLimits(l Limits) {
 	p.limits.Store(&l)
 	p.pages.setMax(l.MaxPages)
 	p.gate.open(heldByLimit)
-	p.notify()
+	p.Notify()
 }
 
 // Hold keeps fetchers from beginning visits, and requests within visits, until Let is called for the same reason.
