@@ -4,17 +4,20 @@ package engine
 
 import (
 	"bytes"
+	"math"
+	"sort"
 
 	"github.com/zeebo/xxh3"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/index"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // linking counts the registered domains that link to a page, its own left out, for its static score: a domain counts
-// once, however many pages and hosts it has. It is fed with the inlinks that are read for anchors, so
-// it costs no further read.
+// once, however many pages and hosts it has, and no more than linkingMost do. It is fed with the inlinks that are read
+// for anchors, so it costs no further read.
 //
 // Like the anchors, it sees linkdb as of the indexing: later links count when the page is indexed again, at the latest
 // by Index with Refresh, as at the end of a crawl. The static score is part of a document's stamp, so Refresh finds the
@@ -29,6 +32,12 @@ type linking struct {
 	domains int
 }
 
+// linkingMost is the number of domains from which on more make no difference to the static score. It bounds what is
+// held of a page that much of the web links to.
+var linkingMost = sort.Search(math.MaxInt32, func(domains int) bool {
+	return index.StaticBoost(0, domains) == index.StaticBoost(0, math.MaxInt32)
+})
+
 // begin begins the count for a page.
 func (l *linking) begin(target []byte) {
 	l.seen.Reset()
@@ -37,6 +46,9 @@ func (l *linking) begin(target []byte) {
 
 // add counts the source of a link.
 func (l *linking) add(from []byte) {
+	if l.domains >= linkingMost {
+		return
+	}
 	domain := l.sources.DomainKey(from)
 	if domain == l.own || domain == l.last {
 		return // sources are sorted: most have the domain of the one before

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/seine-crawler/seine/index"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -42,6 +43,22 @@ func TestLinkingDomains(t *testing.T) {
 		if l.domains != c.domains {
 			t.Errorf("%d domains of %v link to %s, want %d", l.domains, c.sources, c.target, c.domains)
 		}
+	}
+}
+
+// TestLinkingDomainsBounded: of a page to which many domains link, no more is held than its static score takes.
+func TestLinkingDomainsBounded(t *testing.T) {
+	var l linking
+	l.begin([]byte("example,a,)/ http"))
+	const domains = 20_000
+	for i := range domains {
+		l.add(fmt.Appendf(nil, "example,b%05d,)/ http", i))
+	}
+	if got, want := index.StaticBoost(0, l.domains), index.StaticBoost(0, domains); got != want {
+		t.Errorf("static score %v, want %v", got, want)
+	}
+	if held := l.seen.Room(); held > 64<<10 {
+		t.Errorf("%d bytes are held of %d domains", held, domains)
 	}
 }
 
