@@ -25,6 +25,7 @@ type network struct {
 	err    error
 	opened atomic.Bool // for those who did not open it: the fields below are set
 
+	first    uint32 // segment that only this process can have fetched, as all after it
 	resolver fetch.Resolver
 	client   fetch.Protocol
 	hosts    *visit.Hosts

@@ -10,15 +10,18 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// sitemaps returns the sitemaps that were found in robots.txt files since the last call. A process that has fetched
-// nothing takes those of a segment's hosts from hostdb, where the process that fetched the segment has left them. Any
-// goroutine may call it.
+// sitemaps returns the sitemaps that were found in robots.txt files since the last call. Those of the hosts of a
+// segment that an earlier process may have fetched come from hostdb, where that has left them. Any goroutine may call
+// it.
 func (w *work) sitemaps(segment uint32) (keys []urlkey.Key) {
 	if w.net.opened.Load() {
-		return w.net.hosts.Sitemaps()
+		keys = w.net.hosts.Sitemaps()
+		if segment >= w.net.first {
+			return keys
+		}
 	}
 	if !w.o.Sitemaps {
-		return nil
+		return keys
 	}
 	sc := w.store.Scan(storage.ParseLinks(segment), nil, nil)
 	defer sc.Close()

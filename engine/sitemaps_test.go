@@ -13,9 +13,9 @@ import (
 	"github.com/seine-crawler/seine/engine"
 )
 
-// TestSitemaps: pages that only a sitemap lists are found by way of robots.txt, a sitemap index and a gzip file.
-// Searches do not find sitemaps.
-func TestSitemaps(t *testing.T) {
+// sitemapSite serves a page, and another one that only a sitemap lists, by way of robots.txt, a sitemap index and a
+// gzip file.
+func sitemapSite(t *testing.T) *httptest.Server {
 	var s *httptest.Server
 	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -37,7 +37,13 @@ func TestSitemaps(t *testing.T) {
 			http.NotFound(w, r)
 		}
 	}))
-	defer s.Close()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestSitemaps: pages that only a sitemap lists are found. Searches do not find sitemaps.
+func TestSitemaps(t *testing.T) {
+	s := sitemapSite(t)
 	for _, on := range []bool{false, true} {
 		e := open(t, engine.Options{Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true, Sitemaps: on})
 		r, err := e.Crawl(context.Background(), crawlFrom(s.URL+"/"))
@@ -57,4 +63,28 @@ func TestSitemaps(t *testing.T) {
 		}
 		mustClose(t, e)
 	}
+}
+
+// TestSitemapsOfEarlierProcess: a crawl finds the sitemaps of hosts that an earlier process fetched, although it has no
+// other reason to visit them.
+func TestSitemapsOfEarlierProcess(t *testing.T) {
+	s, ctx := sitemapSite(t), context.Background()
+	o := engine.Options{Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true, Sitemaps: true}
+	e := open(t, o)
+	if _, err := e.Inject(ctx, engine.InjectOptions{URLs: []string{s.URL + "/"}}); err != nil {
+		t.Fatal(err)
+	}
+	g, err := e.Generate(ctx, engine.GenerateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment}); err != nil || r.Fetched != 1 {
+		t.Fatalf("%d fetched, %v", r.Fetched, err)
+	}
+	mustClose(t, e)
+	e = open(t, o)
+	if r, err := e.Crawl(ctx, engine.CrawlOptions{}); err != nil || r.Fetched != 3 || r.RobotsDenied != 1 {
+		t.Errorf("%d fetched, %d denied, %v", r.Fetched, r.RobotsDenied, err)
+	}
+	mustClose(t, e)
 }

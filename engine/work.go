@@ -144,6 +144,9 @@ func (w *work) sorterOf(bytes int64) func(combine func(dst, a, b []byte) []byte)
 // network opens the network at its first call and returns it.
 func (w *work) network() (*network, error) {
 	w.net.once.Do(func() {
+		if w.net.first, w.net.err = w.store.NextSegmentNumber(); w.net.err != nil {
+			return
+		}
 		page := w.pages.callback(w.o.OnPage, cmp.Or(w.o.PageWorkers, w.o.Processors), w.o.shares().pages)
 		w.net.err = w.net.open(&w.o, visit.Env{
 			Store: w.store, Dir: w.o.Dir, Admission: w.admission, Now: w.o.Now,
