@@ -121,12 +121,12 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	sending, cancel := e.within(c.abort)
 	defer cancel()
 	c.sending = sending
-	e.crawl.Store(c)
-	defer e.crawl.Store(nil)
 	samples, err := startSampler(c, &e.history)
 	if err != nil {
 		return CrawlReport{}, fmt.Errorf("crawling: %w", err)
 	}
+	e.crawl.Store(c) // now that it will run: deletions that find it wait for its end
+	defer e.crawl.Store(nil)
 	err = c.run(ctx)
 	c.calms.close()
 	if n := c.tasks.close(); n > 0 {
@@ -381,8 +381,8 @@ func (i *Inspector) UnparsedSegments() ([]uint32, error) {
 }
 
 // DueSegments returns the numbers of the segments in a state, oldest first; of open ones those of whose fetchlist
-// something is left that can be fetched now.
-// Without one the error is ErrNoSegment, and its message says which command comes first.
+// something is left that can be fetched now. Without one the error is ErrNoSegment, and its message says which command
+// comes first.
 func (i *Inspector) DueSegments(state storage.SegmentState) ([]uint32, error) {
 	leave, err := i.g.enter()
 	if err != nil {
