@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -71,17 +72,20 @@ func (o *Options) refuseLostStore() error {
 	if o.hasStore() {
 		return nil
 	}
-	names, err := fsys.List(o.warcDir())
+	if some, err := o.hasWARC(); err != nil || !some {
+		return err
+	}
+	return fmt.Errorf("%w: there are WARC files in %s and no store in %s: it is not taken for a new crawl; "+
+		"\"seine rebuild --dir DIR\" makes a store of the files", ErrDamaged, o.warcDir(), o.storeDir())
+}
+
+// hasWARC reports whether there are WARC files of a crawl.
+func (o *Options) hasWARC() (bool, error) {
+	names, err := storage.NewWARCFS(o.FS).List(o.warcDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return o.warcFault("listing", err)
+		return false, o.warcFault("listing", err)
 	}
-	for _, name := range names {
-		if _, ok := segment.NumberOf(name); ok {
-			return fmt.Errorf("%w: there are WARC files in %s and no store in %s: it is not taken for a new crawl; "+
-				"\"seine rebuild --dir DIR\" makes a store of the files", ErrDamaged, o.warcDir(), o.storeDir())
-		}
-	}
-	return nil
+	return slices.ContainsFunc(names, func(name string) bool { _, ok := segment.NumberOf(name); return ok }), nil
 }
 
 // warcFault is the error of what cannot be done with the folder of WARC files.

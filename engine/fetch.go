@@ -165,16 +165,6 @@ func (w *work) requireContactFor(ctx context.Context, number uint32) error {
 	})
 }
 
-// either is a context that ends with a or b.
-func either(a, b context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(a)
-	stop := context.AfterFunc(b, cancel)
-	return ctx, func() {
-		stop()
-		cancel()
-	}
-}
-
 // resumeSegment reads back what a segment's WARC holds, collects it, and opens a new file behind it.
 func (w *work) resumeSegment(ctx context.Context, seg storage.Segment, done *[]attempt) (*segment.Writer, error) {
 	var mu sync.Mutex

@@ -46,8 +46,13 @@ func (g *guard) end() error {
 
 // within returns a context that ends with ctx or with Close.
 func (g *guard) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(g.life, cancel)
+	return either(ctx, g.life)
+}
+
+// either is a context that ends with a or b.
+func either(a, b context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(a)
+	stop := context.AfterFunc(b, cancel)
 	return ctx, func() {
 		stop()
 		cancel()

@@ -237,7 +237,7 @@ func (s *situation) addTroubles(failed int, add func(hosts int, cause func() Cau
 
 // troubleNow is the cause of hosts in trouble while the crawl runs.
 func (s *situation) troubleNow(t visit.Trouble) Cause {
-	c := s.troubleCause(t)
+	c := troubleCause(t)
 	if c.Help == "" || c.Help == laterHelp {
 		c.Help = againHelp
 	}

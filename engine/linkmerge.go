@@ -64,8 +64,7 @@ func (w *work) mergeLinkdb(ctx context.Context, o MergeLinksOptions) (r MergeLin
 
 // importLinks adds the links of one directory.
 func (w *work) importLinks(ctx context.Context, dir string, all bool, r *MergeLinksReport) (err error) {
-	other := Options{Dir: dir, FS: w.o.FS, Memory: memoryMin, ReadOnly: true, MustExist: true}.withDefaults()
-	store, err := other.openStore(w.warn)
+	store, err := w.openOther(dir)
 	if err != nil {
 		return err
 	}

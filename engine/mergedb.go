@@ -11,6 +11,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // MergeDBOptions say what Upkeep.MergeDB merges.
@@ -103,10 +104,15 @@ func (o *Options) isOwn(dir string) bool {
 	return err == nil && otherErr == nil && os.SameFile(own, other)
 }
 
+// openOther opens the store of another data directory, to read it.
+func (w *work) openOther(dir string) (*storage.Store, error) {
+	other := Options{Dir: dir, FS: w.o.FS, Memory: memoryMin, ReadOnly: true, MustExist: true}.withDefaults()
+	return other.openStore(w.warn)
+}
+
 // importRecords adds the records of one directory.
 func (w *work) importRecords(ctx context.Context, dir string, all bool, r *MergeDBReport) (err error) {
-	other := Options{Dir: dir, FS: w.o.FS, Memory: memoryMin, ReadOnly: true, MustExist: true}.withDefaults()
-	store, err := other.openStore(w.warn)
+	store, err := w.openOther(dir)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -104,19 +103,14 @@ func (o *Options) hasNoStore() error {
 
 // hasFiles returns an error unless there are WARC files or there is a store, which may be complete and not in place.
 func (o *Options) hasFiles() error {
-	fsys := storage.NewWARCFS(o.FS)
-	if o.hasStore() || exists(fsys, filepath.Join(o.Dir, rebuiltName)) {
+	if o.hasStore() || exists(storage.NewWARCFS(o.FS), filepath.Join(o.Dir, rebuiltName)) {
 		return nil
 	}
-	names, err := fsys.List(o.warcDir())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if some, err := o.hasWARC(); err != nil || some {
 		return err
 	}
-	if !slices.ContainsFunc(names, func(name string) bool { _, ok := segment.NumberOf(name); return ok }) {
-		return fmt.Errorf("%w: there are no WARC files of a crawl in %s: name the data directory of one", ErrNoStore,
-			o.warcDir())
-	}
-	return nil
+	return fmt.Errorf("%w: there are no WARC files of a crawl in %s: name the data directory of one", ErrNoStore,
+		o.warcDir())
 }
 
 // rebuilt is a RebuildReport with what was taken over from an old store.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/internal/segment"
-	"github.com/seine-crawler/seine/index"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -101,8 +100,8 @@ func (w *work) recrawl(ctx context.Context, targets []string) (RecrawlReport, []
 }
 
 // deleteTargets deletes URLs, then restores duplicates and refreshes documents that depended on them. If it ends
-// between the two, the end of the next crawl does the rest, and so do Dedup and Index with Refresh. calm
-// makes the running crawl calm for the deletion; nil: none runs.
+// between the two, the end of the next crawl does the rest, and so do Dedup and Index with Refresh. calm makes the
+// running crawl calm for the deletion; nil: none runs.
 func (w *work) deleteTargets(ctx context.Context, targets []string, calm calmFunc) (DeleteReport, error) {
 	start := w.now()
 	var r DeleteReport
@@ -276,11 +275,9 @@ func (w *work) purge(ctx context.Context) (PurgeReport, error) {
 		}
 		r.Refreshed = x.Refreshed
 	}
-	m, err := w.dropDeleted(ctx)
-	if err != nil {
+	if r.Segments, err = w.mergeIndex(ctx, w.index.DropDeleted); err != nil {
 		return r, fmt.Errorf("purge: %w", err)
 	}
-	r.Segments = m.Merged
 	r.Writers, err = w.sendAll(ctx, nil, sendOptions{})
 	r.Took = w.took(start)
 	w.done(r)
@@ -296,8 +293,4 @@ func (w *work) purgeSegments(ctx context.Context, relinked func(key []byte) erro
 	w.indexMu.Lock()
 	defer w.indexMu.Unlock()
 	return w.segments.Purge(ctx, relinked)
-}
-
-func (w *work) dropDeleted(ctx context.Context) (index.MergeReport, error) {
-	return w.index.DropDeleted(ctx)
 }

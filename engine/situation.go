@@ -230,7 +230,7 @@ func (s *situation) allFailed() Cause {
 	kind := CauseHTTP
 	if len(kinds) > 0 && !strings.HasPrefix(kinds[0], "http_") {
 		t := visit.Trouble{Failure: fetch.Failure(kinds[0]), Hosts: 1}
-		kind = s.troubleCause(t).Kind
+		kind = troubleCause(t).Kind
 	}
 	help := `"seine readdb --dump" shows why each URL did`
 	if len(kinds) > 0 && kinds[0] == string(fetch.FailType) {
@@ -241,7 +241,7 @@ func (s *situation) allFailed() Cause {
 
 // trouble is the cause that most hosts in trouble share. There must be one.
 func (s *situation) trouble() Cause {
-	c := s.troubleCause(s.troubles[0])
+	c := troubleCause(s.troubles[0])
 	if more := len(s.troubles) - 1; more > 0 {
 		n := 0
 		for _, t := range s.troubles[1:] {
@@ -250,11 +250,6 @@ func (s *situation) trouble() Cause {
 		c.Text += fmt.Sprintf("; %s for other reasons", count(n, "host"))
 	}
 	return c
-}
-
-// troubleCause says in words why hosts give nothing.
-func (s *situation) troubleCause(t visit.Trouble) Cause {
-	return troubleCause(t)
 }
 
 // throttled says that hosts demand a pause.

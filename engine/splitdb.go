@@ -6,13 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/engine/internal/phases"
-	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -218,16 +216,11 @@ func (o Options) ownParts(w *work) ([]urlkey.Part, error) {
 		return nil, phases.WithText(ErrNoPart, "%s is the directory that is to be split: name a new one", o.Dir)
 	}
 	if !o.hasStore() {
-		names, err := storage.NewWARCFS(o.FS).List(o.warcDir())
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, o.warcFault("listing", err)
+		some, err := o.hasWARC()
+		if err == nil && (some || exists(storage.NewWARCFS(o.FS), filepath.Join(o.Dir, rebuiltName))) {
+			err = phases.WithText(ErrNoPart, "%s is the directory of a crawl without its store: name a new one", o.Dir)
 		}
-		isOne := func(name string) bool { _, ok := segment.NumberOf(name); return ok }
-		if slices.ContainsFunc(names, isOne) || exists(storage.NewWARCFS(o.FS), filepath.Join(o.Dir, rebuiltName)) {
-			return nil, phases.WithText(ErrNoPart,
-				"%s is the directory of a crawl without its store: name a new one", o.Dir)
-		}
-		return nil, nil
+		return nil, err
 	}
 	o.ReadOnly, o.MustExist = true, true
 	store, err := o.openStore(w.warn)
