@@ -577,12 +577,3 @@ func (c *conductor) situation(phase string) (s situation) {
 	}
 	return s
 }
-
-// Values of Progress.Phase.
-const (
-	phasePreparing = "preparing"
-	phaseFetching  = "fetching"
-	phaseCrawling  = "crawling"
-	phaseSettling  = "settling"
-	phaseDone      = "done"
-)

@@ -32,8 +32,8 @@ type attempt struct {
 }
 
 // startFetching opens a frontier over a supply and starts fetchers that store into seg. done is what seg has
-// already. resume says that the hosts may have been visited just before, by an earlier process or phase. begun, if not
-// nil, is called before the fetchers start; no setting changes until they have started.
+// already. resume says that the hosts may have been visited just before, by an earlier process or phase. begun is
+// called before the fetchers start; no setting changes until they have started.
 func (w *work) startFetching(
 	ctx context.Context, supply visit.Supply, seg *segment.Writer, done []attempt, l Limits, resume bool,
 	begun func(*fetching),
@@ -64,9 +64,7 @@ func (w *work) startFetching(
 	for _, d := range done {
 		f.source.Take(d.key, seg.Number(), d.cost)
 	}
-	if begun != nil {
-		begun(f)
-	}
+	begun(f)
 	f.frontier.WakeAll()
 	f.pool.Start(ctx, fetchers)
 	return f, nil

@@ -35,15 +35,16 @@ type indexing struct {
 	leftOut func(error)           // is told what the index refused
 	clock   *stageClock
 	looks   *titleLooks
-	inlinks int  // that are read of a page, for its anchors
-	refresh bool // see IndexOptions
-	ranked  bool // scores are ranks of the link graph
-	changed bool // the refresh looks at what changed since the last one only: see stale.go
-	noted   bool // there are notes of what changed
-	// For reanchor: the goroutines that it may use, and what makes its sorter.
+	inlinks int    // that are read of a page, for its anchors
+	refresh bool   // see IndexOptions
+	ranked  bool   // scores are ranks of the link graph
+	changed bool   // the refresh looks at what changed since the last one only: see stale.go
+	noted   bool   // there are notes of what changed
+	mark    []byte // how a refresh makes documents; nil: nothing says which are up to date
+
+	// What the one that hands out parts has: the goroutines that it may use, and what makes sorters.
 	builders int
 	sorter   func(combine func(dst, a, b []byte) []byte) *storage.Sorter
-	mark     []byte // how a refresh makes documents; nil: nothing says which are up to date
 
 	report IndexReport
 	keys   *storage.Sorter

@@ -333,8 +333,8 @@ func (i *Inspector) check(url string, scope policy.NormalizerScope) (URLCheck, e
 func (i *Inspector) Processors() int { return i.w.o.Processors }
 
 // ExportCDXJ writes one CDXJ line for each capture, sorted, as replay tools read them. The captures of segments that
-// are fetched now are among them, as in Captures; these are read and parsed first, as when they were stored.
-// What was written before an error stays written.
+// are fetched now are among them, as in Captures; these are read and parsed first, as when they were stored. What was
+// written before an error stays written.
 func (i *Inspector) ExportCDXJ(ctx context.Context, w io.Writer) error {
 	inner, leave, err := i.enter(ctx)
 	if err != nil {

@@ -103,7 +103,7 @@ func (w *work) fetchProgress(f *fetching, o FetchOptions) Progress {
 	var s situation
 	r := fetchReport(o.Segment, f.pool.Counts())
 	s.Progress = Progress{
-		Phase: "fetching", Elapsed: w.now().Sub(f.began), Fetched: r.Fetched, Failed: r.Failed, Bytes: r.Bytes,
+		Phase: phaseFetching, Elapsed: w.now().Sub(f.began), Fetched: r.Fetched, Failed: r.Failed, Bytes: r.Bytes,
 		NotModified: r.NotModified, Redirected: r.Redirected, RobotsDenied: r.RobotsDenied, Gone: r.Gone,
 		Failures: r.Failures, Fetchers: int(w.live.fetchers.Load()), MemoryLimit: w.o.Memory,
 		MaxPages: o.MaxPages, MaxBytes: o.MaxBytes, MaxTime: o.MaxTime,

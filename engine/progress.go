@@ -57,6 +57,15 @@ type Progress struct {
 	doing *[visit.DoingCount]int // what the fetchers did at that moment, of which the cause is; nil: there were none
 }
 
+// Values of Progress.Phase.
+const (
+	phasePreparing = "preparing"
+	phaseFetching  = "fetching"
+	phaseCrawling  = "crawling"
+	phaseSettling  = "settling"
+	phaseDone      = "done"
+)
+
 // ETA returns the time to the limit that is nearest at the average rate so far, and the share of it that is used, from
 // 0 to 1. Both are 0 without a limit or a rate.
 func (p Progress) ETA() (left time.Duration, share float64) {

@@ -234,5 +234,5 @@ func (k *looker) passRule(key []byte) error {
 	k.ruled = append(k.ruled[:0], host...)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.rest.Add(append(slices.Clip(host), storage.StaleHost), k.titles.rule.append(nil))
+	return k.rest.Add(append(slices.Clip(host), storage.StaleHost), k.titles.rule.encode())
 }

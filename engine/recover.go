@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 
 	"github.com/seine-crawler/seine/engine/internal/segment"
@@ -82,7 +83,7 @@ const comparedSegments = 64
 
 func (w *work) compareFiles(s storage.Segment) error {
 	for _, f := range s.WARC {
-		path := w.warcDir() + "/" + f.Name
+		path := filepath.Join(w.warcDir(), f.Name)
 		size, err := w.warcFS.Size(path)
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {

@@ -63,9 +63,9 @@ func (r RepairReport) String() string {
 // Repair makes the best of a damaged directory. It cuts out of the WARC files what is not sound, makes a new store of
 // them as Rebuild does, brings in what can be read of the old store, and verifies the outcome. Pages whose newest
 // record is lost are due again; an older version stays if there is one. So are all pages of a crawl with NoContent,
-// because their files do not have them. If nothing is wrong, nothing is changed;
-// the file that it locks stays. What index writers have acknowledged stays known as far as it can be read: the next
-// call that sends brings them what differs, and deletions of what is lost.
+// because their files do not have them. If nothing is wrong, nothing is changed; the file that it locks stays. What
+// index writers have acknowledged stays known as far as it can be read: the next call that sends brings them what
+// differs, and deletions of what is lost.
 //
 // The options should be those of the crawl. The damaged store is kept beside the new one: remove it when all is well.
 // A crash during Repair leaves the old store, or the new one, and Repair again finishes the work; the engine does not

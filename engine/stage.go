@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -69,9 +70,6 @@ var sharedStages = [...]stage{
 	phases.StepInject: stageInject, phases.StepUpdateDB: stageUpdateDB, phases.StepInvertLinks: stageInvertLinks,
 }
 
-// What is left of a page's time, once the rest is tuned: gzip and SHA-1, the lexer, compressing page texts for the
-// store, system calls; with an index also the compactions of linkdb that the small last segments of a crawl set off.
-
 // stageTimes are the clocks of all stages at one moment; that of stageFetch is the whole process's.
 type stageTimes [stages]time.Duration
 
@@ -123,15 +121,7 @@ func (c StageCPU) String() string {
 		total += s.Seconds
 	}
 	list := slices.Clone(c)
-	slices.SortStableFunc(list, func(a, b StageSeconds) int {
-		switch {
-		case a.Seconds > b.Seconds:
-			return -1
-		case a.Seconds < b.Seconds:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b StageSeconds) int { return cmp.Compare(b.Seconds, a.Seconds) })
 	var parts []string
 	for _, s := range list {
 		if share := 100 * s.Seconds / total; share >= 0.5 {
@@ -172,13 +162,10 @@ func (t stageTimes) since(before stageTimes) StageCPU {
 func collectorCPU() time.Duration {
 	samples := []metrics.Sample{{Name: "/cpu/classes/gc/mark/dedicated:cpu-seconds"}}
 	metrics.Read(samples)
-	var sum float64
-	for _, s := range samples {
-		if s.Value.Kind() == metrics.KindFloat64 {
-			sum += s.Value.Float64()
-		}
+	if samples[0].Value.Kind() != metrics.KindFloat64 {
+		return 0
 	}
-	return time.Duration(sum * float64(time.Second))
+	return time.Duration(samples[0].Value.Float64() * float64(time.Second))
 }
 
 // processCPU is the processor time of this process so far, user and system.

@@ -279,7 +279,7 @@ func (x *indexing) addRule(t *titles, host []byte) (other bool, err error) {
 	}
 	var value []byte
 	if rule != (titleRule{}) {
-		value = rule.append(nil)
+		value = rule.encode()
 	}
 	return !rule.cuts(&old), x.keys.Add(append(slices.Clip(host), storage.StaleHost), value)
 }

@@ -100,14 +100,14 @@ func (t *titles) takes(rules *titleRules, texts *walks, from []byte) error {
 	if err := within.peek(from); err != nil {
 		return err
 	}
-	return t.announce(within.host, within.rule.append(nil))
+	return t.announce(within.host, within.rule.encode())
 }
 
 // set is announce, and writes the rule if it is another one. In a refresh of all pages the rows of hosts that do not
 // come are left over.
 func (t *titles) set(host, value []byte) error {
 	if t.refresh {
-		if old, err := t.enter(host); err != nil || bytes.Equal(old.append(nil), value) {
+		if old, err := t.enter(host); err != nil || bytes.Equal(old.encode(), value) {
 			return err
 		}
 	}
@@ -117,12 +117,17 @@ func (t *titles) set(host, value []byte) error {
 	return t.write()
 }
 
-// announce announces a host and its rule, as titleRule.append has it.
+// announce announces a host and its rule, as titleRule.encode has it.
 func (t *titles) announce(host, value []byte) (err error) {
-	t.host = append(t.host[:0], host...)
-	t.row = append(append(t.row[:0], titlePrefix...), host...)
+	t.setHost(host)
 	t.rule, err = decodeTitleRule(value)
 	return err
+}
+
+// setHost makes a host the current one.
+func (t *titles) setHost(host []byte) {
+	t.host = append(t.host[:0], host...)
+	t.row = append(append(t.row[:0], titlePrefix...), host...)
 }
 
 // peek announces the next page, in key order, and finds the rule that begin would, and writes nothing.
@@ -199,8 +204,7 @@ func (t *titles) begin(key []byte) error {
 
 // enter makes a host the current one, and its stored rule.
 func (t *titles) enter(host []byte) (titleRule, error) {
-	t.host = append(t.host[:0], host...)
-	t.row = append(append(t.row[:0], titlePrefix...), host...)
+	t.setHost(host)
 	value, err := t.stored()
 	if err == nil {
 		t.rule, err = decodeTitleRule(value)
@@ -216,7 +220,7 @@ func (t *titles) write() error {
 	if t.rule == (titleRule{}) {
 		return t.rules.remove(t.row)
 	}
-	return t.rules.put(t.row, t.rule.append(nil))
+	return t.rules.put(t.row, t.rule.encode())
 }
 
 // mayLearn reports whether a host may have enough pages for another rule.
@@ -275,10 +279,10 @@ type titleRule struct {
 	prefix, suffix string
 }
 
-func (r *titleRule) append(dst []byte) []byte {
-	dst = binary.LittleEndian.AppendUint64(dst, r.fingerprint)
-	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(r.pages)), uint64(len(r.prefix)))
-	return append(append(dst, r.prefix...), r.suffix...)
+func (r *titleRule) encode() []byte {
+	b := binary.LittleEndian.AppendUint64(nil, r.fingerprint)
+	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(r.pages)), uint64(len(r.prefix)))
+	return append(append(b, r.prefix...), r.suffix...)
 }
 
 func decodeTitleRule(b []byte) (r titleRule, err error) {

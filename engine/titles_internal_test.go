@@ -42,7 +42,7 @@ func TestTitleRule(t *testing.T) {
 		if got.learn(c.list); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
-		if read, err := decodeTitleRule(got.append(nil)); read != got || err != nil {
+		if read, err := decodeTitleRule(got.encode()); read != got || err != nil {
 			t.Errorf("%s: %+v is read as %+v: %v", c.name, got, read, err)
 		}
 	}

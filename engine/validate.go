@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/internal/crawllog"
 	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
@@ -60,8 +61,8 @@ func (o *Options) validate() error {
 	if o.ParseLater && o.NoContent {
 		fault("ParseLater", true, "it contradicts storing no content, of which nothing can be parsed later: choose one")
 	}
-	if f := o.CrawlLog.Format; f != "" && f != "json" && f != "heritrix" {
-		fault("CrawlLog", f, "want the format json or heritrix")
+	if f := crawllog.Format(o.CrawlLog.Format); f != "" && f != crawllog.JSON && f != crawllog.Heritrix {
+		fault("CrawlLog", o.CrawlLog.Format, "want the format %s or %s", crawllog.JSON, crawllog.Heritrix)
 	}
 	if o.PageWorkers < 0 {
 		fault("PageWorkers", o.PageWorkers, "want 0 (one for each processor) or more")

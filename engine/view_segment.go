@@ -97,7 +97,7 @@ func viewParse(r inspect.ParseRecord) (ParseView, error) {
 		Truncated:  o.Truncated,
 		Bytes:      o.Bytes,
 		Took:       milliseconds(o.TookMS),
-		WARC:       fmt.Sprintf("%s@%d+%d", o.Location.File, o.Location.Offset, o.Location.Length),
+		WARC:       locationText(o.Location),
 		Outlinks:   viewOutlinks(o.Outlinks),
 	}
 	if o.Preferences != "" {
