@@ -34,8 +34,18 @@ func TestTitleRule(t *testing.T) {
 		{"a few", append(titles(8, "page %d | Example"), titles(9, "no name %d")...), titleRule{}},
 		{"one title", append(titles(1, "same | Example"), "same | Example", "same | Example", "same | Example",
 			"same | Example", "same | Example", "same | Example", "same | Example"), titleRule{}},
+		{"half of them", append(titles(8, "page %d | Example"), titles(8, "no name %d")...), titleRule{
+			suffix: "| Example",
+		}},
+		{"two halves", append(titles(8, "page %d | Other"), titles(8, "page %d | First")...), titleRule{
+			suffix: "| First",
+		}},
+		{"few titles", append(titles(4, "page %d | Example"), titles(4, "page %d | Example")...), titleRule{}},
 		{"no separator", titles(20, "page %d of Example"), titleRule{}},
+		{"a short word", titles(20, "page %d a Example"), titleRule{}},
 		{"a hyphen in a word", titles(20, "page %d off-line"), titleRule{}},
+		{"a hyphen before a word", titles(20, "page %d -line"), titleRule{}},
+		{"a hyphen behind a word", titles(20, "page %d off- line"), titleRule{}},
 	} {
 		got := titleRule{fingerprint: 1 << 40, pages: 9}
 		c.want.fingerprint, c.want.pages = got.fingerprint, got.pages
@@ -53,6 +63,7 @@ func TestTitleCut(t *testing.T) {
 	x := titleRule{suffix: "| Example"}
 	for title, want := range map[string]string{
 		"Baking bread | Example": "Baking bread", "| Example": "| Example", " — | Example": " — | Example",
+		"2024 | Example":          "2024",
 		"Baking | Example | more": "Baking | Example | more", "": "",
 	} {
 		if got := x.cut(title); got != want {
@@ -66,7 +77,8 @@ func TestTitleCut(t *testing.T) {
 	if got := (&titleRule{}).cut("as it is"); got != "as it is" {
 		t.Errorf("without a rule: %q", got)
 	}
-	for _, bad := range []string{"1234567", "12345678", "12345678\x01", "12345678\x01\x05abc", "12345678\x7f\x00"} {
+	for _, bad := range []string{"1234567", "12345678", "12345678\x01", "12345678\x01\x05abc", "12345678\x7f\x00",
+		"12345678\x21\x00"} {
 		if _, err := decodeTitleRule([]byte(bad)); !errors.Is(err, storage.ErrCorrupt) {
 			t.Errorf("%q is read: %v", bad, err)
 		}
