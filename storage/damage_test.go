@@ -213,25 +213,34 @@ func TestReadOnlyFileSystem(t *testing.T) {
 	}
 }
 
-// closedDirFS is a file system with a directory that may be passed, but not opened.
+// closedDirFS is a file system with a directory that may be passed, but not opened, and one that cannot be synced.
 type closedDirFS struct {
 	FS
-	closed string
-	synced []string // the directories opened, which is to sync them
+	closed, unsynced string
+	synced           []string // the directories opened, which is to sync them
 }
+
+// unsyncedDir is a directory of a filesystem that syncs none.
+type unsyncedDir struct{ vfs.File }
+
+func (unsyncedDir) Sync() error { return &os.PathError{Op: "sync", Path: "/", Err: syscall.EINVAL} }
 
 func (fs *closedDirFS) OpenDir(name string) (vfs.File, error) {
 	if name == fs.closed {
 		return nil, &os.PathError{Op: "open", Path: name, Err: os.ErrPermission}
 	}
 	fs.synced = append(fs.synced, name)
-	return fs.FS.OpenDir(name)
+	d, err := fs.FS.OpenDir(name)
+	if err == nil && name == fs.unsynced {
+		d = unsyncedDir{d}
+	}
+	return d, err
 }
 
 // TestStoreBelowClosedDirectory: a new store syncs each directory that has got an entry by it, and needs no more of
-// those further up than to pass them.
+// those further up than to pass them, nor that they can be synced.
 func TestStoreBelowClosedDirectory(t *testing.T) {
-	fs := &closedDirFS{FS: NewMemFS(), closed: "/home"}
+	fs := &closedDirFS{FS: NewMemFS(), closed: "/home", unsynced: "/"}
 	if err := fs.MkdirAll("/home/user", 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -177,13 +177,15 @@ func makeDir(fs vfs.FS, dir string) error {
 		return fmt.Errorf("making the store's directory %s: %w", dir, err)
 	}
 	// Sync each parent that this call may have created, or one that ended before it synced it, up to the root or the
-	// working directory. Those that this user may only pass are not made by him.
+	// working directory. Those that this user may only pass are not made by him, and those of a filesystem that syncs
+	// no directories, such as the squashfs below a mounted disk, cannot lose one.
 	for {
 		parent := fs.PathDir(dir)
 		if parent == dir {
 			return nil
 		}
-		if err := syncDir(fs, parent); err != nil && !errors.Is(err, os.ErrPermission) {
+		err := syncDir(fs, parent)
+		if err != nil && !errors.Is(err, os.ErrPermission) && !errors.Is(err, syscall.EINVAL) {
 			return fmt.Errorf("syncing %s, the parent of the store's directory: %w", parent, err)
 		}
 		dir = parent
