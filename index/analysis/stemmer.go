@@ -3,6 +3,7 @@
 package analysis
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -100,13 +101,11 @@ func makeStem(lang Language, word []byte) string {
 		}
 	}
 	stem := snowball(lang, restore(lang, string(word)))
-	if stem == "" {
-		return string(word)
+	if strings.ContainsFunc(stem, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		stem = string(Fold(nil, []byte(stem)))
 	}
-	for i := range len(stem) {
-		if stem[i] >= utf8.RuneSelf {
-			return string(Fold(nil, []byte(stem)))
-		}
+	if stem == "" { // it had an ending only, or, of a word that was not folded, marks
+		return string(word)
 	}
 	return stem
 }

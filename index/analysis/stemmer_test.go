@@ -87,7 +87,7 @@ func TestStemmerBound(t *testing.T) {
 func FuzzStem(f *testing.F) {
 	for _, w := range []string{
 		"", "walking", "ção", "informacoes", "الكتاب", "çekirdeği", "gunnnnn", "yy", "\xff\xfe", "iiii",
-		"ïïïï", "தமிழில்",
+		"ïïïï", "தமிழில்", "\u0612\u0640",
 	} {
 		for lang := range byte(languageEnd) + 1 {
 			f.Add(lang, w, "walks")
