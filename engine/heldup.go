@@ -76,7 +76,7 @@ func (s *situation) stoppedBy() Cause {
 		return Cause{CauseDiskSilent, fmt.Sprintf("the disk does not answer: a sync has lasted %s",
 			s.syncing.Round(time.Second)), ""}
 	case s.Outage && len(s.troubles) > 0 && isDNS(s.troubles[0].Failure):
-		return Cause{CauseDNS, "DNS does not answer for any host: one host a second is tried",
+		return Cause{CauseDNS, "DNS does not answer for any host: at most one host a second is tried",
 			"check the network and its name servers, or give others with --set resolver=ADDRESS"}
 	case s.Outage:
 		return Cause{CauseNetwork, "the local network seems to be cut: at most one host a second is tried", ""}

@@ -132,7 +132,7 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 	if o.Limit <= 0 {
 		o.Limit = 10
 	}
-	o.Offset = max(o.Offset, 0)
+	o.Offset, o.Deadline = max(o.Offset, 0), cmp.Or(o.Deadline, searchTime)
 	bounds := index.SearchOptions{Limit: o.Limit, Offset: o.Offset, Deadline: o.Deadline, Strict: o.Strict}
 	bounds.Freshness, bounds.Now, bounds.Explain = o.Freshness, o.Now, o.Explain
 	if bounds.Now.IsZero() {
@@ -150,7 +150,7 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 		Hits: make([]Hit, 0, len(found.Hits)), Doubtful: found.Doubtful, AtLeast: found.AtLeast,
 		Facets: found.Facets,
 	}
-	end := start.Add(cmp.Or(o.Deadline, searchTime))
+	end := start.Add(o.Deadline)
 	for some := range slices.Chunk(found.Hits, describeStep) {
 		if len(out.Hits) > 0 && w.now().After(end) {
 			out.Partial = true
