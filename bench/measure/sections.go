@@ -301,9 +301,8 @@ until its pages are found.`,
 			"seal-to-search-p50-s", "seal-to-search-max-s",
 		},
 		means: `
-Beside a crawl at full speed the median of searches is about what it is at rest, and the slowest take half as long
-again: all share two cores, and searches go first where the crawl can wait. The run has a few hundred searches, so one
-or two of them decide the 99th percentile.`,
+Beside a crawl at full speed searches take up to half as long again as at rest: all share two cores, and searches go
+first where the crawl can wait. The run has a few hundred searches, so one or two of them decide the 99th percentile.`,
 	},
 	{
 		layer:   "Vocabulary",

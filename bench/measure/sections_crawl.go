@@ -30,9 +30,9 @@ writes it: no crawler that stores pages with these libraries takes less.`,
 			{file: "crawl-rate.svg", title: "Pages a second", unit: "pages/s", x: "pages=", xLabel: "pages of the web"},
 		},
 		means: `
-A crawl is limited by processor time: about three tenths of it are the index, and a fifth is what the libraries
-alone take. A large web takes more memory than a small one, because segments grow as far as --memory allows. Servers
-that compress their responses make a crawl cheaper, because the WARC keeps the compressed bytes as they came.`,
+A crawl is limited by processor time: about three tenths of it are the index, and less than a fifth is what the
+libraries alone take. A large web takes more memory than a small one, because segments grow as far as --memory allows.
+Servers that compress their responses make a crawl cheaper, because the WARC keeps the compressed bytes as they came.`,
 	},
 	{
 		layer:   "Long",
@@ -66,8 +66,8 @@ small-tables are those under 4 KB; written counts every byte that the crawler wr
 			"small-tables", "KB/table", "written-KB/page", "peak-MB",
 		},
 		means: `
-A polite crawl takes little of a machine, though a page costs it 1.7 times what one of a crawl without delays does.
-Small updates gather in memory before they become tables of the store and segments of the index.`,
+A polite crawl takes little of a machine, though a page costs it half as much again as one of a crawl without delays, or
+more. Small updates gather in memory before they become tables of the store and segments of the index.`,
 	},
 	{
 		layer:   "Scale",
