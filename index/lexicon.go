@@ -5,6 +5,7 @@ package index
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"slices"
 	"sync"
 
@@ -20,11 +21,12 @@ import (
 // The first entry of a block of 64 shares nothing. Terms are at most 255 bytes; longer ones are left out, and so are
 // those of fewer documents than least.
 type lexicon struct {
-	data   []byte
-	blocks []uint32 // where each begins in data
-	least  uint64
-	n      int
-	last   []byte // term added last
+	data    []byte
+	blocks  []uint32 // where each begins in data
+	largest []uint32 // document frequency in each, at most
+	least   uint64
+	n       int
+	last    []byte // term added last
 }
 
 const lexiconBlock = 64
@@ -35,10 +37,12 @@ func (l *lexicon) add(term []byte, df uint64) {
 	}
 	shared := 0
 	if l.n%lexiconBlock == 0 {
-		l.blocks = append(l.blocks, uint32(len(l.data)))
+		l.blocks, l.largest = append(l.blocks, uint32(len(l.data))), append(l.largest, 0)
 	} else {
 		shared = sharedBytes(l.last, term)
 	}
+	largest := &l.largest[len(l.largest)-1]
+	*largest = max(*largest, uint32(min(df, math.MaxUint32)))
 	l.data = append(l.data, byte(shared), byte(len(term)-shared))
 	l.data = binary.AppendUvarint(l.data, df)
 	l.data = append(l.data, term[shared:]...)
@@ -87,7 +91,7 @@ func readLexicon(rd storage.Reader, seg *segment, most int, stop func() bool) (*
 }
 
 // size returns about how many bytes a lexicon needs.
-func (l *lexicon) size() int { return len(l.data) + 4*len(l.blocks) }
+func (l *lexicon) size() int { return len(l.data) + 8*len(l.blocks) }
 
 // fit leaves out the rarest terms until the lexicon needs at most most bytes.
 func (l *lexicon) fit(most int) {
@@ -97,7 +101,9 @@ func (l *lexicon) fit(most int) {
 }
 
 // clip gives back spare memory.
-func (l *lexicon) clip() { l.data, l.blocks = bytes.Clone(l.data), slices.Clone(l.blocks) }
+func (l *lexicon) clip() {
+	l.data, l.blocks, l.largest = bytes.Clone(l.data), slices.Clone(l.blocks), slices.Clone(l.largest)
+}
 
 // lexiconCursor walks a lexicon.
 type lexiconCursor struct {
@@ -136,6 +142,21 @@ func (c *lexiconCursor) seek(from []byte) {
 			// Stand before this term again. Its first bytes are in c.term already, as its entry needs them.
 			c.at, c.i = at, i
 			return
+		}
+	}
+}
+
+// skip passes blocks without a term of more than df documents, as far as the cursor is at the begin of one: of all
+// words with a letter, few blocks have one of the most frequent.
+func (c *lexiconCursor) skip(df uint64) {
+	for c.i%lexiconBlock == 0 && c.i < c.l.n {
+		block := c.i / lexiconBlock
+		if df >= math.MaxUint32 || uint64(c.l.largest[block]) > df {
+			return
+		}
+		c.i += lexiconBlock
+		if c.at = len(c.l.data); block+1 < len(c.l.blocks) {
+			c.at = int(c.l.blocks[block+1])
 		}
 	}
 }

@@ -122,7 +122,13 @@ func (v *words) walk(seg *segment, prefix string, near *nearWalk, top *bestWords
 	}
 	c := lexiconCursor{l: l}
 	c.seek(start)
-	for n := 1; c.next(dead); n++ {
+	for n := 1; ; n++ {
+		if near == nil && top.bar != nil {
+			c.skip(top.bar.df)
+		}
+		if !c.next(dead) {
+			break
+		}
 		if n == 1 {
 			c.shared = 0
 		}

@@ -3,10 +3,12 @@
 package index
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -214,6 +216,36 @@ func TestLexicon(t *testing.T) {
 		}
 		if c.next(256) {
 			t.Fatalf("%q is too many", c.term)
+		}
+	})
+}
+
+// TestLexiconSkip: a walk for terms of more than some documents passes blocks that have none, and misses no term.
+func TestLexiconSkip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		few := rapid.SampledFrom([]uint64{1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 3, 1 << 40})
+		dfs := rapid.SliceOfN(few, 1, 1000).Draw(t, "dfs")
+		more := rapid.SampledFrom([]uint64{0, 1, 2, 3, 1 << 40}).Draw(t, "more")
+		start := rapid.IntRange(0, len(dfs)-1).Draw(t, "start")
+		term := func(i int) []byte { return fmt.Appendf(nil, "%04d", i) }
+		l := &lexicon{}
+		for i, df := range dfs {
+			l.add(term(i), df)
+		}
+		c := lexiconCursor{l: l}
+		c.seek(term(start))
+		for i := start; i < len(dfs); i++ {
+			block := dfs[i/lexiconBlock*lexiconBlock : min(len(dfs), (i/lexiconBlock+1)*lexiconBlock)]
+			if (start%lexiconBlock == 0 || i/lexiconBlock > start/lexiconBlock) && slices.Max(block) <= more &&
+				more < math.MaxUint32 {
+				continue
+			}
+			if c.skip(more); !c.next(256) || !bytes.Equal(c.term, term(i)) || c.df != dfs[i] {
+				t.Fatalf("more than %d from %d: %q in %d, want %q in %d", more, start, c.term, c.df, term(i), dfs[i])
+			}
+		}
+		if c.skip(more); c.next(256) {
+			t.Fatalf("more than %d from %d: %q is too many", more, start, c.term)
 		}
 	})
 }
