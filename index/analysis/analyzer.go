@@ -10,7 +10,7 @@ import (
 )
 
 // Version names the terms that this package makes: an index made with another version must be rebuilt.
-const Version = "2"
+const Version = "3"
 
 // MaxTerm is the length of the longest term, in bytes; longer words are cut.
 const MaxTerm = 64
@@ -86,6 +86,8 @@ type Analyzer struct {
 	humps []int
 
 	pieces []piece // of a compound
+
+	wide wideText
 }
 
 // Walk calls fn for each term of text, in order, positions beginning at from. It returns the position after the last
@@ -118,13 +120,20 @@ func (a *Analyzer) Walk(text []byte, from int, fn func(*Token)) int {
 
 // leads reports whether the dot at i begins a name: .NET, .bashrc.
 func leads(text []byte, i int) bool {
-	if i+1 == len(text) || text[i+1]|0x20 < 'a' || text[i+1]|0x20 > 'z' {
+	if i+1 == len(text) {
+		return false
+	}
+	c := text[i+1]
+	if c >= utf8.RuneSelf {
+		c = narrow(text, i+1)
+	}
+	if c|0x20 < 'a' || c|0x20 > 'z' {
 		return false
 	}
 	if i == 0 {
 		return true
 	}
-	switch text[i-1] {
+	switch charBefore(text, i) {
 	case ' ', '\n', '\t', '(', '[', '"', '\'', '`', '/', '=':
 		return true
 	}
@@ -171,9 +180,9 @@ func (a *Analyzer) shortWord(text []byte, start int) int {
 	}
 	if end < len(text) {
 		switch c := text[end]; {
-		case c >= utf8.RuneSelf && !breaksAt(text, end), n <= 2 && (c == '+' || c == '#'):
+		case c >= utf8.RuneSelf && (wideAt(text, end) || !breaksAt(text, end)), n <= 2 && (c == '+' || c == '#'):
 			return 0
-		case joins[c] && (joined(text, end) > 0 || c == '+'):
+		case joins[c] && (joined(text, end) > 0 || c == '+' || wideBehind(text, end)):
 			return 0
 		}
 	}

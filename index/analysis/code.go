@@ -31,13 +31,16 @@ func (a *Analyzer) name(text []byte, start, lead int) int {
 			digits = digits || text[end] <= '9'
 			end++
 		}
-		if end < len(text) && text[end] >= 0x80 && !breaksAt(text, end) { // not a word of ASCII
-			end = i
+		if end < len(text) && text[end] >= 0x80 && !wideAt(text, end) && !breaksAt(text, end) {
+			end = i // not a word of ASCII
 			break
 		}
 		parts = append(parts, [2]int{i, end})
 		next := joined(text, end)
 		if next == 0 {
+			if wideBehind(text, end) {
+				return a.orWide(text, start, lead)
+			}
 			break
 		}
 		whole = whole || text[end] != '-' || digits || text[next] <= '9'
@@ -59,6 +62,14 @@ func (a *Analyzer) name(text []byte, start, lead int) int {
 		a.pos++
 	}
 	return last
+}
+
+// orWide is name for a name that has a character in full width.
+func (a *Analyzer) orWide(text []byte, start, lead int) int {
+	if end := a.wideName(text, start-lead); end > 0 {
+		return end
+	}
+	return a.beyondASCII(text, start)
 }
 
 // joined returns where the next word of a name begins whose last word ends at end, 0 if there is none.

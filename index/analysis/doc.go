@@ -34,6 +34,7 @@
 //   - Positions increase by one per word. A name (os.path, pg_dump.conf, utf-8) is its parts, one after the other, so a
 //     phrase of the parts finds the whole and each part is found alone; and the whole, a term at the position of the
 //     first part. Parts at capitals (setDefault) are at the position of the whole.
+//   - What is written in full width (Ｃ＋＋, std：：vector), or a part of it, has the tokens of ASCII.
 //   - Scripts written without spaces, and Hangul, become overlapping pairs of characters, plus each character alone, so
 //     queries of one character work too. A vowel or tone mark of such a script belongs to its character.
 //   - A term is at most MaxTerm bytes of valid UTF-8 and occurs once at a position.
@@ -57,6 +58,6 @@
 //
 // # Read first
 //
-// analyzer.go, then code.go (names), words.go and fold.go (beyond ASCII), stemmer.go, related.go, derived.go,
-// compound.go.
+// analyzer.go, then code.go (names), wide.go (names in full width), words.go and fold.go (beyond ASCII), stemmer.go,
+// related.go, derived.go, compound.go.
 package analysis

@@ -194,6 +194,9 @@ func composed(before, mark rune) (rune, bool) {
 func Fold(dst, w []byte) []byte {
 	for len(w) > 0 {
 		r, n := utf8.DecodeRune(w)
+		if c := narrow(w, 0); c > 0 {
+			r = rune(c)
+		}
 		w = w[n:]
 		if r < utf8.RuneSelf {
 			if 'A' <= r && r <= 'Z' {

@@ -44,6 +44,10 @@ func TestTokens(t *testing.T) {
 		{"㌔", "キ'@0 キロ\"@0 ロ'@1"},
 		{"a\u0301\u200db", "ab@0"},
 		{"\xff\xfea\xc3", "a@0"},
+		{"Ｃ＋＋ C＋＋ Ｃ++言語", "c++@0 c++@1 c++@2 言'@3 言語\"@3 語'@4"},
+		{"ｐｇ＿ｈｂａ．conf，　．ＮＥＴ", "pg_hba.conf!@0 pg.@0 hba.@1 conf.@2 .net!@3 net.@3"},
+		{"std：：vector ｓｅｔＤｅｆａｕｌｔ", "std::vector!@0 std.@0 vector.@1 setdefault!@2 set.@2 default.@2"},
+		{"２０２６年", "2026@0 年'@1"},
 	} {
 		c.want = strings.ReplaceAll(c.want, "ß", "ss")
 		if got := show(tokens(Unknown, c.text)); got != c.want {
@@ -130,15 +134,48 @@ func FuzzWalk(f *testing.F) {
 	})
 }
 
-// TestNFKC: a text and its NFKC have the same terms, except that names are names only where they are written in ASCII:
-// wide signs and capitals make none.
+// TestNFKC: a text and its NFKC have the same terms, except that ASCII's signs make no names where they are parts of
+// other characters (㏂, …).
 func TestNFKC(t *testing.T) {
-	const form = "[a-zé\u0301\u0308äßøåÅÆœĳﬁ０-９ａ-ｚｦ-ﾟか-ヶ\u3099\u309aㄱ-ㅣ가-힣\u1100-\u1112\u1161-\u1175\u11a8-\u11c2" +
-		"А-яёЁй\u0306αάΆς一-鿿㌀-㍗①-⑨²₂ ]{0,12}"
+	const form = "[a-zé\u0301\u0308äßøåÅÆœĳﬁ０-９ａ-ｚＡ-Ｚ＿．－：＋＃ｦ-ﾟか-ヶ\u3099\u309aㄱ-ㅣ가-힣" +
+		"\u1100-\u1112\u1161-\u1175\u11a8-\u11c2А-яёЁй\u0306αάΆς一-鿿㌀-㍗①-⑨²₂ ]{0,12}"
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(form).Draw(t, "text")
 		if got, want := show(tokens(0, text)), show(tokens(0, norm.NFKC.String(text))); got != want {
 			t.Fatalf("%q: %s, want %s", text, got, want)
+		}
+	})
+}
+
+// TestFullWidth: what is written in full width, or a part of it, has the tokens of ASCII, at its own places.
+func TestFullWidth(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		plain := rapid.StringMatching("([a-zA-Z0-9é北カ\u0301]{0,5}[-._:+#(=é北 ]{0,3}){0,24}").Draw(t, "text")
+		wide := rapid.SliceOfN(rapid.Bool(), len(plain), len(plain)).Draw(t, "wide")
+		var text []byte
+		var place []int // of each byte of plain
+		for i, r := range plain {
+			for range utf8.RuneLen(r) {
+				place = append(place, len(text))
+			}
+			switch {
+			case wide[i] && r == ' ':
+				r = '\u3000'
+			case wide[i] && r < utf8.RuneSelf:
+				r += 'Ａ' - 'A'
+			}
+			text = utf8.AppendRune(text, r)
+		}
+		place = append(place, len(text))
+		var got, want []string
+		(&Analyzer{}).Walk(text, 0, func(t *Token) {
+			got = append(got, fmt.Sprint(string(t.Term), t.Position, t.Start, t.End, t.Kind))
+		})
+		(&Analyzer{}).Walk([]byte(plain), 0, func(t *Token) {
+			want = append(want, fmt.Sprint(string(t.Term), t.Position, place[t.Start], place[t.End], t.Kind))
+		})
+		if !slices.Equal(got, want) {
+			t.Fatalf("%q: %q, want %q of %q", text, got, want, plain)
 		}
 	})
 }
@@ -181,7 +218,7 @@ func TestWalkAllocates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := append(readme, " Установка пакета: 如何安装软件包 ภาษาไทย std::vector setDefault"...)
+	text := append(readme, " Установка пакета: 如何安装软件包 ภาษาไทย std::vector setDefault Ｃ＋＋ std：：vector"...)
 	for _, lang := range []Language{Unknown, German} {
 		a := Analyzer{Language: lang}
 		n := 0

@@ -32,6 +32,13 @@ func (a *Analyzer) beyondASCII(text []byte, start int) int {
 			i++
 			continue
 		}
+		if len(a.buf) == 0 && text[i] == 0xef && wideAt(text, i) {
+			a.endUnits()
+			if end := a.wideName(text, i); end > 0 {
+				i, a.buf = end, a.buf[:0]
+				continue
+			}
+		}
 		r, n := utf8.DecodeRune(text[i:])
 		if r == utf8.RuneError {
 			a.endWord()
