@@ -273,7 +273,7 @@ func stateOf(t *testing.T, e *engine.Engine) (s worldState) {
 	ctx := context.Background()
 	var records, inlinks strings.Builder
 	var urls []string
-	var links []int
+	var pages []int
 	for r, err := range e.Inspect().Records(ctx, engine.RecordFilter{}) {
 		if err != nil {
 			t.Fatal(err)
@@ -287,19 +287,23 @@ func stateOf(t *testing.T, e *engine.Engine) (s worldState) {
 		}
 		fmt.Fprintf(&records, "%s %s http=%d score=%.9f signature=%s every %d next %s\n",
 			r.URL, r.Status, r.HTTPStatus, r.Score, r.Signature, r.Interval, next)
-		urls, links = append(urls, r.URL), append(links, 0)
+		urls, pages = append(urls, r.URL), append(pages, 0)
+		last := ""
 		for l, err := range e.Inspect().Inlinks(ctx, r.URL, 100) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			fmt.Fprintf(&inlinks, "%s <- %s %q\n", r.URL, l.From, l.Anchor)
-			links[len(links)-1]++
+			if l.From != last {
+				pages[len(pages)-1]++
+			}
+			last = l.From
 		}
 	}
-	counts, err := e.Inspect().InlinkCounts(ctx, append([]string{"javascript:no"}, urls...), 100)
+	counts, err := e.Inspect().LinkingPages(ctx, append([]string{"javascript:no"}, urls...), 100)
 	// The one that is no page takes nothing from the others.
-	if err == nil || !slices.Equal(counts, append([]int{0}, links...)) {
-		t.Errorf("inlinks are counted as %v, and are %v: %v", counts, links, err)
+	if err == nil || !slices.Equal(counts, append([]int{0}, pages...)) {
+		t.Errorf("%v pages are counted that link, and there are %v: %v", counts, pages, err)
 	}
 	found, err := e.Search(ctx, "word", engine.SearchOptions{Deadline: patient, Limit: 100})
 	if err != nil {

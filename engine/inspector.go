@@ -211,10 +211,11 @@ func (i *Inspector) Inlinks(ctx context.Context, url string, limit int) iter.Seq
 	}, viewLink)
 }
 
-// InlinkCounts counts the links to each of some URLs as Inlinks streams them, up to limit of each; limit 0 or less
-// means all. It opens two iterators where as many calls of Inlinks open several each. A URL whose links cannot be
-// counted has what was counted before its error, and the others all of theirs.
-func (i *Inspector) InlinkCounts(ctx context.Context, urls []string, limit int) (counts []int, err error) {
+// LinkingPages counts the pages that link to each of some URLs. Once a crawl has ended or the index is refreshed, it
+// has all of them, as LinkCounts does, in one read of linkdb for each URL. Before, it counts pages whose links Inlinks
+// streams, up to limit of each URL; limit 0 or less means all. A URL whose links cannot be counted has what was counted
+// before its error, and the others all of theirs.
+func (i *Inspector) LinkingPages(ctx context.Context, urls []string, limit int) (counts []int, err error) {
 	inner, leave, err := i.enter(ctx)
 	if err != nil {
 		return make([]int, len(urls)), err
@@ -229,7 +230,7 @@ func (i *Inspector) InlinkCounts(ctx context.Context, urls []string, limit int) 
 		}
 	}
 	counts = make([]int, len(urls))
-	some, failed := i.in.InlinkCounts(inner, parsed, limit)
+	some, failed := i.in.LinkingPages(inner, parsed, limit)
 	for n, at := range places {
 		counts[at] = some[n]
 	}

@@ -11,19 +11,19 @@ import (
 	"github.com/seine-crawler/seine/engine"
 )
 
-// linksCounted is the number of links to a hit that are counted; where there are more, pages are.
+// linksCounted is the number of linking pages that are counted one by one; where there are more, LinkCounts counts all.
 const linksCounted = 20
 
-// linkCount says how many links a page has.
+// linkCount says how many pages link to a page.
 type linkCount struct {
-	pages uint64 // with links, where links is linksCounted; 0: they could not be counted
-	links uint8  // up to linksCounted
+	pages uint64
+	more  bool // there are more, and they could not be counted
 }
 
-// linkCounts keeps the links of hits as long as Answers keeps pages with them: until the index changes. To count those
-// of ten hits takes a fifth of the time of a page, and other queries find the same pages. It has two generations of at
-// most linkCountsKept: what is used survives. They take about 3 MB at most. Any goroutine may use it; the zero value is
-// empty.
+// linkCounts keeps the counts of hits as long as Answers keeps pages with them: until the index changes. To count ten
+// hits' links one by one takes a fifth of the time of a page, and other queries find the same pages. It has two
+// generations of at most linkCountsKept: what is used survives. They take about 3 MB at most. Any goroutine may use it;
+// the zero value is empty.
 type linkCounts struct {
 	mu       sync.Mutex
 	at       uint64 // what the index was, as Answers says
@@ -84,14 +84,14 @@ func (h *Handler) linksOf(ctx context.Context, list []engine.Hit) []linkCount {
 	if len(urls) == 0 {
 		return counts
 	}
-	links, err := h.e.Inspect().InlinkCounts(ctx, urls, linksCounted) // hits are worth showing without them
+	pages, err := h.e.Inspect().LinkingPages(ctx, urls, linksCounted) // hits are worth showing without them
 	for k, i := range places {
-		c := linkCount{links: uint8(links[k])}
+		c := linkCount{pages: uint64(pages[k])}
 		failed := err
-		if c.links >= linksCounted {
+		if c.pages == linksCounted {
 			var of engine.LinkCounts
 			of, failed = h.e.Inspect().LinkCounts(ctx, urls[k])
-			c.pages = of.Pages
+			c.pages, c.more = max(of.Pages, linksCounted), failed != nil
 		}
 		if counts[i] = c; err == nil && failed == nil {
 			h.counted.keep(at, urls[k], c)
@@ -100,15 +100,15 @@ func (h *Handler) linksOf(ctx context.Context, list []engine.Hit) []linkCount {
 	return counts
 }
 
-// text says how many links a page has; "": none.
+// text says how many pages link to a page; "": none.
 func (c linkCount) text() string {
 	switch {
-	case c.pages >= linksCounted:
+	case c.more:
+		return numberText(c.pages) + "+ pages link here"
+	case c.pages == 1:
+		return "1 page links here"
+	case c.pages > 0:
 		return numberText(c.pages) + " pages link here"
-	case c.links >= linksCounted:
-		return numberText(linksCounted) + "+ links here"
-	case c.links > 0:
-		return plural(int(c.links), "link") + " here"
 	}
 	return ""
 }

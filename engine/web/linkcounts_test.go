@@ -12,17 +12,17 @@ import (
 // TestLinkCounts: what is used is kept, what is not goes, and nothing outlives the index that it was counted beside.
 func TestLinkCounts(t *testing.T) {
 	var l linkCounts
-	has := func(at uint64, url string, want uint8) {
+	has := func(at uint64, url string, want uint64) {
 		t.Helper()
-		if c, ok := l.get(at, url); ok != (want > 0) || c.links != want {
-			t.Errorf("%s at %d: %d links (%t), want %d", url, at, c.links, ok, want)
+		if c, ok := l.get(at, url); ok != (want > 0) || c.pages != want {
+			t.Errorf("%s at %d: %d pages (%t), want %d", url, at, c.pages, ok, want)
 		}
 	}
 	has(0, "none", 0)
-	l.keep(1, "used", linkCount{links: 7})
-	l.keep(1, "unused", linkCount{links: 8})
+	l.keep(1, "used", linkCount{pages: 7})
+	l.keep(1, "unused", linkCount{pages: 8})
 	for i := range 3 * linkCountsKept {
-		l.keep(1, fmt.Sprint(i), linkCount{links: 1})
+		l.keep(1, fmt.Sprint(i), linkCount{pages: 1})
 		has(1, "used", 7)
 		if n := len(l.now) + len(l.old); n > 2*linkCountsKept {
 			t.Fatalf("%d are kept", n)
@@ -31,9 +31,9 @@ func TestLinkCounts(t *testing.T) {
 	has(1, "unused", 0)
 	has(2, "used", 0) // the index has changed
 	has(1, "used", 7)
-	l.keep(2, "new", linkCount{links: 9})
+	l.keep(2, "new", linkCount{pages: 9})
 	has(1, "used", 0)
-	l.keep(1, "late", linkCount{links: 6}) // it was counted before the change
+	l.keep(1, "late", linkCount{pages: 6}) // it was counted before the change
 	has(2, "late", 0)
 	has(1, "late", 0)
 	has(2, "new", 9)
@@ -52,11 +52,11 @@ func TestLinksOf(t *testing.T) {
 		return out
 	}
 	counted := func(url string) string {
-		n, err := s.e.Inspect().InlinkCounts(t.Context(), []string{url}, linksCounted)
+		n, err := s.e.Inspect().LinkingPages(t.Context(), []string{url}, linksCounted)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return linkCount{links: uint8(n[0])}.text()
+		return linkCount{pages: uint64(n[0])}.text()
 	}
 	want := fmt.Sprint([]string{counted(bold.URL), counted(mend.URL)})
 	if counted(mend.URL) == "" {
@@ -92,11 +92,11 @@ func TestLinksOf(t *testing.T) {
 	}
 }
 
-// TestLinkText: where there are too many links to count, pages with links are counted, if they can be.
+// TestLinkText: of pages that could not all be counted, the line says that there are more.
 func TestLinkText(t *testing.T) {
 	for c, want := range map[linkCount]string{
-		{}: "", {links: 1}: "1 link here", {links: 19}: "19 links here", {links: 20}: "20+ links here",
-		{links: 20, pages: 19}: "20+ links here", {links: 20, pages: 4210}: "4,210 pages link here",
+		{}: "", {pages: 1}: "1 page links here", {pages: 20}: "20 pages link here",
+		{pages: 20, more: true}: "20+ pages link here", {pages: 4210}: "4,210 pages link here",
 	} {
 		if got := c.text(); got != want {
 			t.Errorf("%+v: %q, want %q", c, got, want)

@@ -53,10 +53,11 @@ func (in *Inspect) Links(ctx context.Context) iter.Seq2[Link, error] {
 	return newest.links(scan(ctx, in.env.Store, storage.Linkdb(), nil, nil, rowOf))
 }
 
-// InlinkCounts counts the links to each of some URLs, as Inlinks streams them: up to limit of each. Two iterators serve
-// all of them, where Inlinks opens one for each URL and one for each linking page. A URL with an error has what was
+// LinkingPages counts the pages that link to each of some URLs. Where linkdb's rows of a URL are merged, it has all of
+// them counted, as LinkCounts says; else pages are counted whose links Inlinks streams, up to limit. Two iterators
+// serve all URLs, where Inlinks opens one for each URL and one for each linking page. A URL with an error has what was
 // counted before it.
-func (in *Inspect) InlinkCounts(ctx context.Context, urls []urlkey.URL, limit int) (counts []int, err error) {
+func (in *Inspect) LinkingPages(ctx context.Context, urls []urlkey.URL, limit int) (counts []int, err error) {
 	rows := in.env.Store.Scan(storage.Linkdb(), nil, nil)
 	records := in.env.Store.Scan(storage.Crawldb(), nil, nil)
 	defer func() { err = errors.Join(err, rows.Close(), records.Close()) }()
@@ -64,7 +65,12 @@ func (in *Inspect) InlinkCounts(ctx context.Context, urls []urlkey.URL, limit in
 	var failed []error
 	newest := newestLinks{of: func(page urlkey.Key) (segment uint32, err error) { return segmentAt(records, page) }}
 	for i, u := range urls {
-		for _, err := range newest.links(rowsOf(rows, u.Key())) {
+		if n, ok := mergedPages(rows, u.Key()); ok {
+			counts[i] = n
+			continue
+		}
+		last := urlkey.Key("")
+		for l, err := range newest.links(rowsOf(rows, u.Key())) {
 			if ctx.Err() != nil {
 				return counts, ctx.Err()
 			}
@@ -72,12 +78,30 @@ func (in *Inspect) InlinkCounts(ctx context.Context, urls []urlkey.URL, limit in
 				failed = append(failed, fmt.Errorf("inlinks of %s: %w", u, err))
 				break
 			}
+			if l.From == last {
+				continue // it has several links to the URL
+			}
+			last = l.From
 			if counts[i]++; counts[i] == limit {
 				break
 			}
 		}
 	}
 	return counts, errors.Join(failed...)
+}
+
+// mergedPages returns the number of pages that link to a target, if its rows are merged into one.
+func mergedPages(sc *storage.Scanner, target urlkey.Key) (pages int, ok bool) {
+	key := []byte(target)
+	merged := storage.AppendLinkdbKey(nil, key, storage.MergedSegment)
+	if !sc.SeekGE(merged) || !bytes.Equal(sc.Key(), merged) {
+		return 0, false
+	}
+	c, ok := storage.MergedCounts(sc.Value())
+	if !ok || sc.Next() && bytes.Compare(sc.Key(), storage.AppendLinkdbKey(nil, key, math.MaxUint32)) < 0 {
+		return 0, false // its links are counted, or the error is met again
+	}
+	return int(c.Pages), true
 }
 
 // rowsOf are the rows of linkdb of one target.
