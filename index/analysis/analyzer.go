@@ -182,7 +182,8 @@ func (a *Analyzer) shortWord(text []byte, start int) int {
 		switch c := text[end]; {
 		case c >= utf8.RuneSelf && (wideAt(text, end) || !breaksAt(text, end)), n <= 2 && (c == '+' || c == '#'):
 			return 0
-		case joins[c] && (joined(text, end) > 0 || c == '+' || wideBehind(text, end)):
+		case joins[c] && end+1 < len(text) && text[end+1] > ' ' && // most such signs end a sentence
+			(joined(text, end) > 0 || c == '+' || wideBehind(text, end)):
 			return 0
 		}
 	}
