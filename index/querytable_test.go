@@ -234,6 +234,7 @@ func TestQueryTable(t *testing.T) {
 	f(`ภาษาไทย`, `?"ภาษาไทย" ภา าษ ษา าไ ไท ทย`, "")
 	f(`Bücher Straße`, `bucher strasse`, "")
 	f(`C++ C#`, `c++ c#`, "")
+	f(`Ｃ＋＋ Ｃ＃`, `c++ c#`, "")
 	f(`main()`, `main`, "")
 	f(`f(x) OR g(y)`, `"f x" OR "g y"`, "")
 	f(`(f(x))`, `?"f x" f x`, "")
