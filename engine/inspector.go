@@ -211,10 +211,10 @@ func (i *Inspector) Inlinks(ctx context.Context, url string, limit int) iter.Seq
 	}, viewLink)
 }
 
-// LinkingPages counts the pages that link to each of some URLs. Once a crawl has ended or the index is refreshed, it
-// has all of them, as LinkCounts does, in one read of linkdb for each URL. Before, it counts pages whose links Inlinks
-// streams, up to limit of each URL; limit 0 or less means all. A URL whose links cannot be counted has what was counted
-// before its error, and the others all of theirs.
+// LinkingPages counts the pages that link to each of some URLs. Where linkdb has merged all that it knows of a URL into
+// one row, it has their number too, which may be above limit. Elsewhere pages are counted whose links Inlinks streams,
+// up to limit of each URL; limit 0 or less means all. A URL whose links cannot be counted has what was counted before
+// its error, and the others all of theirs.
 func (i *Inspector) LinkingPages(ctx context.Context, urls []string, limit int) (counts []int, err error) {
 	inner, leave, err := i.enter(ctx)
 	if err != nil {
