@@ -168,7 +168,11 @@ func (p *pace) after(v *visitState, out *Outcome, end moment, rng *rand.Rand) (n
 
 // doubled returns base·2ⁿ, at most most.
 func doubled(base time.Duration, n int, most time.Duration) time.Duration {
-	return min(base<<min(n, 20), most)
+	n = min(n, 62)
+	if base > most>>n { // base<<n may not fit
+		return most
+	}
+	return base << n
 }
 
 // jitter lengthens d by up to a tenth, so that hosts that failed together do not come back together.

@@ -105,3 +105,44 @@ func TestPauseWithSeveralVisits(t *testing.T) {
 		})
 	}
 }
+
+// TestPausesAreBounded: pauses that have doubled very often are the longest there are, whatever they began with.
+func TestPausesAreBounded(t *testing.T) {
+	for name, c := range map[string]struct {
+		delay time.Duration
+		kind  OutcomeKind
+		least time.Duration // of the last pause
+	}{
+		"throttled": {1000 * time.Second, Throttled, retryMax},
+		"failed":    {3 * time.Hour, HostFailure, 3 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, err := New(Options{
+					Source: sites{each: 99}, Delay: c.delay, AddressDelay: -1, MaxFailures: 99, Shards: 1,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer f.Close()
+				f.Wake("example,h1,)")
+				var ended time.Time
+				for range 30 {
+					v, err := f.Next(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					began := time.Now()
+					f.Done(v, Outcome{Kind: c.kind, End: began})
+					ended = began
+				}
+				if _, err := f.Next(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if pause := time.Since(ended); pause < c.least {
+					t.Errorf("the pause after 30 in a row is %s, want at least %s", pause, c.least)
+				}
+			})
+		})
+	}
+}
