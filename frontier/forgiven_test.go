@@ -4,6 +4,8 @@ package frontier
 
 import (
 	"fmt"
+	"math/bits"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,5 +43,23 @@ func TestForgivenWhileForgotten(t *testing.T) {
 	f.Done(v, Outcome{Kind: HostFailure, Local: true})
 	if len(got) != 1 || !got[0].Forgiven || f.names.sleeps(host) {
 		t.Errorf("OnHost received %+v, the host sleeps: %t", got, f.names.sleeps(host))
+	}
+}
+
+// TestForgivenAfterALongStreak: an outage takes back the failure with which it is seen, also where few addresses had
+// failed more often before than it forgives.
+func TestForgivenAfterALongStreak(t *testing.T) {
+	var o outage
+	for n, addr := 0, 0; ; n++ {
+		host := urlkey.HostKey(fmt.Sprintf("example,h%d,)", addr))
+		if forgiven := o.failed(host, fmt.Sprint(addr), false, 1); forgiven != nil {
+			if !slices.Contains(forgiven, host) || len(forgiven) > outageStreak {
+				t.Errorf("failure %d of %s begins the outage, forgiven are %q", n+1, host, forgiven)
+			}
+			return
+		}
+		if bits.OnesCount64(o.seen) < outageHosts-1 || n >= outageStreak {
+			addr++
+		}
 	}
 }

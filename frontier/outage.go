@@ -4,6 +4,7 @@ package frontier
 
 import (
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -23,7 +24,7 @@ type outage struct {
 	streak atomic.Int32 // failures since the last answer
 
 	mu      sync.Mutex
-	hosts   []urlkey.HostKey // of the streak, to be forgiven
+	hosts   []urlkey.HostKey // of the last failures of the streak, to be forgiven
 	seen    uint64           // one bit per address, by hash
 	lost    uint64           // of seen, those of hosts that had answered before
 	since   moment
@@ -70,15 +71,16 @@ func (o *outage) failed(host urlkey.HostKey, addr string, answered bool, now mom
 		return nil
 	}
 	n := o.streak.Add(1)
-	if len(o.hosts) < outageStreak {
-		o.hosts = append(o.hosts, host)
+	if len(o.hosts) == outageStreak { // the newest failures are the network's, if any are
+		o.hosts = slices.Delete(o.hosts, 0, 1)
 	}
+	o.hosts = append(o.hosts, host)
 	if n < outageStreak || bits.OnesCount64(o.seen) < outageHosts {
 		return nil
 	}
 	o.on.Store(true)
 	o.since, o.probe = now, now
-	return append([]urlkey.HostKey(nil), o.hosts...)
+	return slices.Clone(o.hosts)
 }
 
 // may reports whether a visit may start now, and if not, when the next may.
