@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -156,5 +158,33 @@ func TestDeleteParsed(t *testing.T) {
 				t.Errorf("%s: %q, want %q, %v", r, &got, want, err)
 			}
 		}
+	}
+}
+
+// TestDeleteRangeBesideOthers: one goroutine deletes parts of a range while another deletes other ranges.
+func TestDeleteRangeBesideOthers(t *testing.T) {
+	t.Parallel()
+	s, err := Open("store", Options{FS: NewMemFS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	in := s.NewIngestion()
+	defer in.Abort()
+	w := in.Table(CDXRange())
+	var done atomic.Bool // looked at without waiting, so that the race detector sees both sides as they come
+	go func() {
+		defer done.Store(true)
+		for n := range uint32(200) {
+			if err := in.DeleteRange(Fetchlist(n + 1)); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	for n := 0; !done.Load(); n++ {
+		if err := w.DeleteRange(fmt.Appendf(nil, "%09d", n), fmt.Appendf(nil, "%09da", n)); err != nil {
+			t.Error(err)
+		}
+		runtime.Gosched()
 	}
 }

@@ -66,7 +66,10 @@ func (w *TableWriter) Delete(key []byte) error {
 // DeleteRange deletes the keys from one on up to another, nil for the end of the range, at the cost of one tombstone.
 // The rules of Set apply; what follows must be above the second key. It makes the ingestion a large one.
 func (w *TableWriter) DeleteRange(from, until []byte) error {
-	if w.replaced || w.in.deleted[w.r] {
+	w.in.mu.Lock()
+	replaced := w.replaced || w.in.deleted[w.r]
+	w.in.mu.Unlock()
+	if replaced {
 		return w.fail(errors.New("BUG: storage: a part is deleted of a range that is deleted"))
 	}
 	if err := w.prepare(from, nil); err != nil {
