@@ -334,7 +334,7 @@ func (v *verifier) fetchlists() error {
 			v.problem(all, key, "too short")
 			return nil
 		}
-		if seg := v.segmentOf(all, key, binary.BigEndian.Uint32(key), SegmentOpen); !seg.Batch {
+		if seg := v.segmentOf(all, key, binary.BigEndian.Uint32(key), SegmentOpen); seg.Number != 0 && !seg.Batch {
 			v.problem(all, key, "segment %d was not made by generate", seg.Number)
 		}
 		if _, err := DecodeFetchlistEntry(value); err != nil {

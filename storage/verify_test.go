@@ -235,6 +235,22 @@ func TestVerify(t *testing.T) {
 	}
 }
 
+// A fetchlist of no segment is one problem, not also a segment that generate did not make.
+func TestVerifyFetchlistOfNoSegment(t *testing.T) {
+	s := openTest(t)
+	sound(t, s)
+	err := s.Apply(func(b *Batch) error {
+		return b.Set(Fetchlist(9), []byte("com,example,)/ http"), AppendFetchlistEntry(nil, FetchlistEntry{Score: 1}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := s.Verify(context.Background())
+	if err != nil || report.Found != 1 || !strings.Contains(report.String(), "no segment 9") {
+		t.Errorf("want only that there is no segment 9, got %v\n%s", err, report)
+	}
+}
+
 // TestVerifyBounded: many problems are all counted and few are kept.
 func TestVerifyBounded(t *testing.T) {
 	s := openTest(t)
