@@ -43,7 +43,11 @@ func Mend(fs FS, name string) (size, records int64, faults []Fault, err error) {
 	case m.records == 0 && !m.likeWARC():
 		return size, 0, m.faults, &CorruptError{filepath.Base(name), 0, -1, "it is no WARC file", nil}
 	case m.tail:
+		m.end = m.faults[0].Offset // not the sum of the records: other tools put line ends between theirs
 		err = Cut(fs, name, m.end)
+	case m.shared:
+		return size, m.records, m.faults, &CorruptError{filepath.Base(name), m.faults[0].Offset, -1,
+			"records share a gzip member, and to leave out what is not sound would lose them", nil}
 	default:
 		err = m.rewrite(fs, name)
 	}
@@ -59,6 +63,7 @@ type mending struct {
 	records int64
 	end     int64 // of the file afterwards
 	bad     bool  // the record that comes next has a fault
+	shared  bool  // some records are not alone in their gzip members
 }
 
 // likeWARC reports whether the file begins like a record, or with zeros: its length was on disk before its bytes.
@@ -90,10 +95,14 @@ func (m *mending) fault(f Fault) error {
 func (m *mending) record(rec *Record) error {
 	patch := m.bad
 	m.bad = false
-	if patch && rec.CheckDigests() != nil || rec.Length == 0 {
+	if patch && rec.CheckDigests() != nil {
 		return nil
 	}
 	m.records++
+	if rec.Length == 0 {
+		m.shared = true
+		return nil
+	}
 	m.end += rec.Length
 	n := len(m.parts)
 	if n > 0 && m.parts[n-1].to == rec.Offset && !patch && !m.parts[n-1].patch {

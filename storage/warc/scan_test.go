@@ -4,6 +4,7 @@ package warc
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -176,6 +177,58 @@ func TestMendFaults(t *testing.T) {
 		}
 		if b := fs.bytesOf("dir/f.warc.gz"); !bytes.Equal(b, data) && !bytes.Equal(b, mended) {
 			t.Errorf("%s: the file is neither as before nor mended", op)
+		}
+	}
+}
+
+// TestMendOthers: Mend loses no record of a file of another tool, which may have several records in a gzip member and
+// line ends between members.
+func TestMendOthers(t *testing.T) {
+	record := func(n int) string {
+		return fmt.Sprintf("WARC/1.0\r\nWARC-Type: resource\r\nContent-Length: 1\r\n\r\n%d\r\n\r\n", n)
+	}
+	member := func(text string) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		if _, err := z.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	bad := []byte(member(record(9)))
+	bad[len(bad)-8] ^= 1 // its checksum
+	torn := member(record(3))[:40]
+	for name, c := range map[string]struct {
+		sound, torn, behind string
+		refused             bool
+	}{
+		"records share a member":     {sound: member(record(1) + record(2)), torn: torn},
+		"line ends between":          {sound: member(record(1)) + "\r\n" + member(record(2)), torn: torn},
+		"line ends at the beginning": {sound: "\r\n" + record(1) + record(2), torn: record(3)[:40]},
+		"damage behind a shared one": {
+			sound: member(record(1) + record(2)), torn: string(bad), behind: member(record(3)), refused: true,
+		},
+	} {
+		fs := newMemFS()
+		whole := c.sound + c.torn + c.behind
+		fs.files["dir/f.warc.gz"] = &memFile{fs: fs, name: "dir/f.warc.gz", data: []byte(whole)}
+		size, records, faults, err := Mend(fs, "dir/f.warc.gz")
+		want := c.sound
+		if c.refused {
+			want = whole
+		}
+		var corrupt *CorruptError
+		if errors.As(err, &corrupt) != c.refused || err != nil && !c.refused || len(faults) != 1 {
+			t.Errorf("%s: %v, faults %v", name, err, faults)
+		}
+		if got := string(fs.bytesOf("dir/f.warc.gz")); got != want || size != int64(len(want)) {
+			t.Errorf("%s: Mend says %d bytes, the file has %d, want %d", name, size, len(got), len(want))
+		}
+		if records < 2 {
+			t.Errorf("%s: Mend says %d records", name, records)
 		}
 	}
 }
