@@ -55,12 +55,13 @@ type CachingResolver struct {
 	lookups, hits, failures atomic.Uint64
 }
 
-// answer is a lookup, which runs until done is closed. addrs and err are valid after that, and do not change.
+// answer is a lookup, which runs until done is closed. addrs, err and left are valid after that, and do not change.
 type answer struct {
 	host    string
 	done    chan struct{}
 	addrs   []netip.Addr
 	err     error
+	left    bool      // the caller that looked it up has left: who waits for it looks it up again
 	expires time.Time // guarded by the resolver's mu; zero during the lookup
 }
 
@@ -99,15 +100,21 @@ func (r *CachingResolver) Lookup(ctx context.Context, host string) ([]netip.Addr
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
 	}
-	a, mine := r.entry(host)
-	if mine {
-		r.find(ctx, a)
-	}
-	select {
-	case <-a.done:
-		return a.addrs, a.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	for {
+		a, mine := r.entry(host)
+		if mine {
+			r.find(ctx, a)
+		}
+		select {
+		case <-a.done:
+			if !a.left {
+				return a.addrs, a.err
+			}
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 	}
 }
 
@@ -152,11 +159,13 @@ func (r *CachingResolver) entry(host string) (a *answer, mine bool) {
 	return a, true
 }
 
-// find looks up an answer and sets when it expires.
+// find looks up an answer and sets when it expires. It ends with ctx. If that was canceled, or had less than half of
+// Timeout, the failure says nothing of the name.
 func (r *CachingResolver) find(ctx context.Context, a *answer) {
 	defer close(a.done)
-	// Other callers wait for this lookup too, so only its own timeout ends it.
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.o.Timeout)
+	end, bounded := ctx.Deadline()
+	hurried := bounded && time.Until(end) < r.o.Timeout/2
+	own, cancel := context.WithTimeout(ctx, r.o.Timeout)
 	defer cancel()
 	var found dnsAnswer
 	select {
@@ -168,6 +177,9 @@ func (r *CachingResolver) find(ctx context.Context, a *answer) {
 	}
 	if found.err != nil {
 		r.failures.Add(1)
+	}
+	if err := ctx.Err(); found.err != nil && err != nil && (hurried || errors.Is(err, context.Canceled)) {
+		found.ttl, a.left = 0, true
 	}
 	a.addrs, a.err = found.addrs, found.err
 	r.mu.Lock()

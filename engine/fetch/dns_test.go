@@ -17,6 +17,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/miekg/dns"
@@ -470,4 +471,51 @@ func BenchmarkResolver(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// TestResolverLeft: a lookup ends with the caller that makes it, and who waits for it makes another.
+func TestResolverLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		addr := netip.MustParseAddr("192.0.2.1")
+		var calls atomic.Int32
+		r := fetch.NewResolver(fetch.ResolverOptions{
+			LookUp: func(ctx context.Context, _ string) ([]netip.Addr, error) {
+				if calls.Add(1) > 1 {
+					return []netip.Addr{addr}, nil
+				}
+				<-ctx.Done()
+				return nil, ctx.Err()
+			},
+		})
+		began := time.Now()
+		first, leave := context.WithCancel(context.Background())
+		var callers sync.WaitGroup
+		callers.Go(func() {
+			if addrs, err := r.Lookup(first, "a.example"); !errors.Is(err, context.Canceled) {
+				t.Errorf("the caller that left got %v, %v", addrs, err)
+			}
+		})
+		synctest.Wait()
+		callers.Go(func() {
+			if got := looked(r.Lookup(context.Background(), "a.example")); got != addr.String() {
+				t.Errorf("the caller that waited got %s", got)
+			}
+		})
+		synctest.Wait()
+		leave()
+		callers.Wait()
+		if waited := time.Since(began); waited > 0 || calls.Load() != 2 {
+			t.Errorf("%d lookups in %s", calls.Load(), waited)
+		}
+		// Who has little time learns nothing of the name for others.
+		calls.Store(0)
+		hurried, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+		defer cancel()
+		if _, err := r.Lookup(hurried, "b.example"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the caller in a hurry got %v", err)
+		}
+		if got := looked(r.Lookup(context.Background(), "b.example")); got != addr.String() {
+			t.Errorf("the next caller got %s", got)
+		}
+	})
 }

@@ -240,6 +240,8 @@ func exchangeDNS(ctx context.Context, server netip.AddrPort, network string, q *
 	if err := raw.SetDeadline(end); err != nil {
 		return nil, err
 	}
+	stop := context.AfterFunc(ctx, func() { raw.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
 	conn := &dns.Conn{Conn: raw, UDPSize: dnsUDPSize}
 	if err := conn.WriteMsg(q); err != nil {
 		return nil, err
