@@ -132,7 +132,8 @@ func (r *Response) decode(from io.Reader, coding string) (body []byte, truncated
 	}
 	for {
 		if int64(len(out)) >= r.maxDecoded {
-			truncated = true
+			n, rerr := io.ReadFull(from, make([]byte, 1))
+			truncated = n > 0 || rerr != io.EOF
 			break
 		}
 		if len(out) == cap(out) {
@@ -141,7 +142,7 @@ func (r *Response) decode(from io.Reader, coding string) (body []byte, truncated
 			copy(grown, out)
 			out = grown
 		}
-		n, rerr := from.Read(out[len(out):cap(out)])
+		n, rerr := from.Read(out[len(out):min(int64(cap(out)), r.maxDecoded)]) // a kept buffer may be larger
 		out = out[:len(out)+n]
 		if rerr == io.EOF {
 			break
