@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // TestParseLater: a fetch leaves its segment to be parsed, by Seal or by the next crawl, and a crawl parses what it
@@ -140,5 +142,37 @@ func TestNoContent(t *testing.T) {
 	o.Dir, o.ParseLater = dataDir(t), true
 	if _, err := engine.Open(o); err == nil {
 		t.Error("both ParseLater and NoContent are accepted")
+	}
+}
+
+// TestNoContentKilled: a crawl without content that is killed fetches the pages of its unfinished segment again, and
+// what their first responses left in the WARC is no damage.
+func TestNoContentKilled(t *testing.T) {
+	n := redirectingSeed(t)
+	o := n.options("/crawl")
+	fs := storage.NewCrashableFS()
+	var left *storage.CrashableFS
+	var lost string
+	var once sync.Once
+	o.FS, o.NoContent = fs, true
+	o.Events.PageStored = func(u urlkey.URL, a *storage.FetchOutcome) {
+		if a.Status == storage.FetchSuccess {
+			once.Do(func() { left, lost = fs.Crash(100, 1), u.String() })
+		}
+	}
+	crawlInTurns(t, o, n.seeds("a.test/", "b.test/"), 0)
+	want := digestOf(t, o)
+
+	o.FS, o.Events.PageStored = left, nil
+	n.again("", 0)
+	crawlInTurns(t, o, n.seeds("a.test/", "b.test/"), 0)
+	e := open(t, o)
+	defer mustClose(t, e)
+	verify(t, e)
+	sameDigest(t, digest(t, e), want)
+	for page := range n.pages {
+		if got := n.count(page); n.spell("HOST:"+page) == lost && got != 1 {
+			t.Errorf("%s was requested %d times after the crash, want once", page, got)
+		}
 	}
 }

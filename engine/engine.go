@@ -148,7 +148,7 @@ func (w *work) openRooms() (err error) {
 	w.setIdle(true)
 	w.inspect = inspect.New(inspect.Env{
 		Store: w.store, Index: w.index, FS: w.warcFS, Dir: w.warcDir(), SortFS: o.FS, Admission: w.admission,
-		Now: o.Now, SegmentOf: segment.NumberOf, Page: segment.IsPage,
+		Now: o.Now, SegmentOf: segment.NumberOf, Page: segment.IsPage, HasBody: segment.HasBody,
 		Robots: func(f *storage.HostFacts, u urlkey.URL) (reachable bool, denied string) {
 			rules, reachable := visit.RobotsRules(f, o.agentOf(u.HostKey()))
 			return reachable, string(visit.Denied(rules, u, max(o.MaxCrawlDelay, 0)))

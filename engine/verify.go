@@ -33,7 +33,7 @@ func Verify(ctx context.Context, o Options) (VerifyReport, error) {
 	o = o.withDefaults()
 	env := inspect.Env{
 		FS: storage.NewWARCFS(o.FS), Dir: o.warcDir(), SortFS: o.FS, Now: o.Now,
-		SegmentOf: segment.NumberOf, Page: segment.IsPage,
+		SegmentOf: segment.NumberOf, Page: segment.IsPage, HasBody: segment.HasBody,
 	}
 	if s, serr := storage.Open(o.storeDir(), storage.Options{FS: o.FS, Now: o.Now, Salvage: true}); serr == nil {
 		defer s.Close() // open for reading: there is nothing to lose

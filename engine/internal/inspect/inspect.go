@@ -30,9 +30,10 @@ type Env struct {
 	Dir    string
 	SortFS storage.FS
 	// SegmentOf returns the number of the segment that a WARC file belongs to, by its name, Page whether a record is
-	// the response to a request for a page. Both are for Verify.
+	// the response to a request for a page, and HasBody whether it has the body that came. They are for Verify.
 	SegmentOf func(file string) (number uint32, ok bool)
 	Page      func(rec *warc.Record) bool
+	HasBody   func(rec *warc.Record) bool
 	Admission *admission.Admission
 	Now       func() time.Time
 	// Robots says what the facts of an authority imply for a URL: whether robots.txt was reachable, and why it

@@ -45,6 +45,7 @@ const (
 	refFailure = 'f' // the record of a fetch without a response
 	refCapture = 'c' // a capture: digest, 0, URL
 	refOutcome = 'o' // the outcome of a fetch: URL key
+	refNoBody  = 'n' // a page's record was stored without its body
 )
 
 func (in *Inspect) verifyFiles(ctx context.Context, v *Verified) error {
@@ -260,6 +261,12 @@ func (c *filesCheck) noteRecord(file string, rec *warc.Record) error {
 			c.value = append(c.value, digest...)
 		}
 		c.value = append(append(c.value, 0), rec.URI...)
+		if !c.in.env.HasBody(rec) {
+			if err := c.note(file, rec.Offset); err != nil {
+				return err
+			}
+			c.value = append(c.value[:0], refNoBody)
+		}
 	default:
 		return nil
 	}
@@ -336,7 +343,7 @@ func (c *filesCheck) compare() error {
 	defer run.Close()
 	var at []byte
 	var values [5][]byte // by kind, the last of each
-	kinds := string([]byte{refPage, refFailure, refCapture, refOutcome})
+	kinds := string([]byte{refPage, refFailure, refCapture, refOutcome, refNoBody})
 	for run.Next() {
 		if !bytes.Equal(run.Key(), at) {
 			c.comparePlace(at, values)
@@ -358,7 +365,7 @@ func (c *filesCheck) comparePlace(at []byte, values [5][]byte) {
 	if at == nil {
 		return
 	}
-	page, failure, capture, outcome := values[0], values[1], values[2], values[3]
+	page, failure, capture, outcome, noBody := values[0], values[1], values[2], values[3], values[4]
 	file, offset := c.path(string(at[:len(at)-9])), binary.BigEndian.Uint64(at[len(at)-8:])
 	switch {
 	case capture != nil && page == nil:
@@ -370,6 +377,9 @@ func (c *filesCheck) comparePlace(at []byte, values [5][]byte) {
 		c.v.Problem(kindCapture, "%s at %s, offset %d: the store has digest %s, the record is %s of %s",
 			url, file, offset, digest, got, of)
 	case page != nil && capture == nil && c.holdsDeleted(string(at[:len(at)-9])):
+	case page != nil && capture == nil && outcome == nil && noBody != nil:
+		// It was stored without its body by a process that was killed: nothing can be made of it, and its URL was due
+		// again.
 	case page != nil && capture == nil:
 		_, url, _ := bytes.Cut(page, []byte{0})
 		c.v.Problem(kindCapture, "%s at %s, offset %d: the store does not know this record", url, file, offset)

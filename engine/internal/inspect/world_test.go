@@ -55,6 +55,7 @@ func newWorld(t testing.TB, o admission.Options) *world {
 		Store: s, Index: x, FS: s.WARCFS(), Dir: "warc", SortFS: fs, Admission: a, Now: o.Now,
 		SegmentOf: func(file string) (uint32, bool) { return 1, true },
 		Page:      func(rec *warc.Record) bool { return rec.Type == warc.TypeResponse },
+		HasBody:   func(*warc.Record) bool { return true },
 		Robots: func(f *storage.HostFacts, u urlkey.URL) (reachable bool, denied string) {
 			if string(f.Robots) == u.Path() {
 				denied = admission.ReasonRobots

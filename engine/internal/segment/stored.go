@@ -38,6 +38,9 @@ func IsPage(rec *warc.Record) bool {
 	return kind && rec.Field(fieldRole) == ""
 }
 
+// HasBody reports whether a record has the body of its response: with Env.NoContent it was left out.
+func HasBody(rec *warc.Record) bool { return rec.Field(fieldDropped) == "" }
+
 func storedResponse(rec *warc.Record) (a *Attempt, ok bool, err error) {
 	if !IsPage(rec) {
 		return nil, false, nil
