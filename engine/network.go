@@ -36,7 +36,7 @@ type network struct {
 func (n *network) open(o *Options, env visit.Env) error {
 	n.resolver, n.end = o.Resolver, func() {}
 	if o.Protocol != nil {
-		n.client = fetch.Checked(o.Protocol, o.Now)
+		n.client = fetch.Checked(o.Protocol, o.FetchTimeout, o.Now)
 	}
 	files, err := shareFiles(openFiles())
 	if err != nil {

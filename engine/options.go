@@ -230,7 +230,8 @@ type Options struct {
 	// one, or "content" for a new store; another is a *storage.IdentityError. Parsers.Signer takes precedence.
 	Signature string
 	// Protocol replaces the HTTP client: for tests and for other transports. It is not held to a contact, to private
-	// addresses or to RefuseTypes. What its responses leave zero is set, see fetch.Checked.
+	// addresses or to RefuseTypes, and Dial and InsecureTLS have no effect beside it. FetchTimeout ends the context of
+	// each of its fetches. What its responses leave zero is set, see fetch.Checked.
 	Protocol fetch.Protocol
 	// Resolver replaces Hosts, NameServers and DNS.
 	Resolver fetch.Resolver

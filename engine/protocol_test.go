@@ -87,3 +87,29 @@ func TestProtocol(t *testing.T) {
 	}
 	verify(t, e)
 }
+
+// endlessProtocol answers requests for pages and for robots.txt when their contexts end, like a transport without a
+// bound of its own whose server sends nothing.
+type endlessProtocol struct{}
+
+func (endlessProtocol) Fetch(ctx context.Context, _ *fetch.Request) *fetch.Response {
+	<-ctx.Done()
+	return &fetch.Response{Failure: fetch.FailReset, Err: ctx.Err()}
+}
+
+// TestProtocolTimeout: FetchTimeout bounds the fetches of an embedder's transport too. Without a bound, a server that
+// does not answer keeps a crawl from its end.
+func TestProtocolTimeout(t *testing.T) {
+	t.Parallel()
+	o := siteOptions(t)
+	o.Protocol, o.FetchTimeout = endlessProtocol{}, time.Millisecond
+	e := open(t, o)
+	defer mustClose(t, e)
+	c := crawlFrom("http://nets.test/")
+	c.Patience = time.Millisecond
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // so that it ends without the bound too
+	defer cancel()
+	if r, err := e.Crawl(ctx, c); err != nil || r.Stopped != engine.StopDone {
+		t.Error(r, err)
+	}
+}

@@ -23,15 +23,23 @@ type Protocol interface {
 // Checked returns a Protocol that makes the exchanges of p and completes their responses: it reads status and fields
 // from the head, and sets the times and the number of bytes that p leaves zero. A response whose head cannot be read
 // has a Failure then. Without its own times a page would be one of the year 1, and due again at once.
-func Checked(p Protocol, now func() time.Time) Protocol { return checked{p, now} }
+//
+// The context that p gets ends after Request.Timeout, or timeout without one; 0 means 60 s. So a transport that has no
+// bound of its own does not wait for ever.
+func Checked(p Protocol, timeout time.Duration, now func() time.Time) Protocol {
+	return checked{p, cmp.Or(timeout, defaultTotal), now}
+}
 
 type checked struct {
-	of  Protocol
-	now func() time.Time
+	of      Protocol
+	timeout time.Duration
+	now     func() time.Time
 }
 
 // Fetch makes one exchange of the other protocol.
 func (c checked) Fetch(ctx context.Context, req *Request) *Response {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(req.Timeout, c.timeout))
+	defer cancel()
 	start := c.now()
 	r := c.of.Fetch(ctx, req)
 	if r.Start.IsZero() || r.End.Before(r.Start) {
