@@ -491,3 +491,30 @@ func TestDefaultsKept(t *testing.T) {
 		}
 	}
 }
+
+// TestBusyBesidePurge: a crawl beside a purge is ErrBusy, whose text does not say that a crawl or fetch is running.
+func TestBusyBesidePurge(t *testing.T) {
+	t.Parallel()
+	var e *engine.Engine
+	var busy error
+	o := siteOptions(t)
+	o.Events.PhaseDone = func(r engine.Report) {
+		if _, ok := r.(engine.PurgeReport); !ok {
+			return
+		}
+		done := make(chan struct{}) // on a goroutine of its own: the listener itself must not call the Engine
+		go func() {
+			defer close(done)
+			_, busy = e.Crawl(context.Background(), engine.CrawlOptions{})
+		}()
+		<-done
+	}
+	e = open(t, o)
+	defer mustClose(t, e)
+	if _, err := e.Purge(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(busy, engine.ErrBusy) || !strings.Contains(busy.Error(), "other work that runs alone") {
+		t.Errorf("a crawl beside a purge: %v", busy)
+	}
+}

@@ -24,9 +24,10 @@ var (
 	ErrNoContact = errors.New("no contact")
 	// ErrNoSeed: a crawl was given seeds, and none of them can be used. The message says why for the first ones.
 	ErrNoSeed = errors.New("no usable seed")
-	// ErrBusy: a crawl or fetch is running on this engine, or a call of Seal or Recover. One at a time may run, and no
-	// Generate beside a crawl.
-	ErrBusy = errors.New("a crawl, fetch, parse or recovery is already running on this engine")
+	// ErrBusy: something that runs alone is running on this engine: a crawl, fetch, parse, recovery, deletion, purge or
+	// filtering, or work on all links or on other data directories. A call when it has ended may succeed. Generate does
+	// not run beside a crawl either.
+	ErrBusy = errors.New("a crawl, or other work that runs alone, is already running on this engine")
 	// ErrNotCrawling: no crawl is running on this engine, or it has begun to end.
 	ErrNotCrawling = errors.New("no crawl is running on this engine")
 	// ErrQueueFull: too many URLs wait for the running crawl. Enqueue them later, or use Inject.
