@@ -224,7 +224,9 @@ func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error)
 }
 
 // Index makes documents of the pages of linked segments and writes them as one index segment. They are searchable when
-// it returns. Then the index writers get what changed.
+// it returns. Then the index writers get what changed. When ctx ends after the segment is written, while index segments
+// are merged or writers get what changed, the error is that of ctx or ErrNotSent, and the documents of the report are
+// searchable all the same.
 //
 // Errors: ErrNoSegment, ErrWrongState, ErrNotSent.
 func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error) {

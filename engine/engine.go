@@ -26,7 +26,8 @@ import (
 // key range take turns, searches and views never wait for them. One process may have any number of engines, each on a
 // directory of its own. Open makes an Engine; the zero value is not usable.
 //
-// When its context ends, a phase returns the context's error and writes nothing. Crawl and Fetch differ: see there.
+// When its context ends, a phase returns the context's error and writes nothing. Crawl, Fetch and Index differ: see
+// there.
 // After Close every method returns ErrClosed.
 type Engine struct {
 	w *work

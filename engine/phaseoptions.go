@@ -83,8 +83,8 @@ type FetchOptions struct {
 	// Patience is as in CrawlOptions; 0 means 10 s.
 	Patience time.Duration
 	// Progress, if not nil, is called about once a second. It runs on the goroutine that called Fetch and holds it
-	// up: while it runs, Fetch notices neither the end nor a limit. Its MaxPages is the number of URLs in the
-	// fetchlist, unless Limits has a lower one.
+	// up: while it runs, Fetch notices neither the end nor a limit. It must not call Engine.Close, which waits for
+	// Fetch. Its MaxPages is the number of URLs in the fetchlist, unless Limits has a lower one.
 	Progress func(Progress)
 
 	parse bool // also with Options.ParseLater: the segment goes on to updatedb

@@ -20,7 +20,9 @@ type Options struct {
 	// Prefix is the path that the handler is mounted under, such as "/crawl"; "" means the root, and slashes at its
 	// ends do not matter. Requests arrive with it: no http.StripPrefix is needed.
 	Prefix string
-	// Token permits requests that change something; "" refuses them all.
+	// Token permits requests that change something; "" refuses them all. A program that has accounts of its own sets
+	// the header "Authorization: Bearer TOKEN" of the requests that it lets change something, and then calls the
+	// Handler.
 	Token string
 	// Hosts are the names, without ports, that the Host header may have, besides localhost and addresses. Others are
 	// refused, so that no foreign name that resolves to this machine (DNS rebinding) reaches the engine.
