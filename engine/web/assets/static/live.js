@@ -4,6 +4,7 @@
 
 const events = document.body.dataset.events;
 const every = 2000; // ms between requests where there are no events
+const patience = 30000; // ms for an answer, as long as the server takes at most
 
 // morph makes one element like another, and touches only what differs.
 function morph(old, now) {
@@ -35,16 +36,15 @@ async function refresh() {
   if (busy || document.hidden) return;
   busy = true;
   try {
-    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
-    if (answer.ok) {
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      for (const part of document.querySelectorAll("[data-live]")) {
-        const now = page.getElementById(part.id);
-        if (now) morph(part, now);
-      }
-      document.dispatchEvent(new Event("live"));
-      seen = new Date();
+    const answer = await fetch(location.href, { headers: { accept: "text/html" }, signal: AbortSignal.timeout(patience) });
+    if (!answer.ok) throw new Error(answer.status); // of a proxy, too, whose server is gone
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const part of document.querySelectorAll("[data-live]")) {
+      const now = page.getElementById(part.id);
+      if (now) morph(part, now);
     }
+    document.dispatchEvent(new Event("live"));
+    seen = new Date();
   } catch {
     away(); // The next event, or the next look, tries again.
   }

@@ -39,15 +39,18 @@ async function load(url) {
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 }
 
+let shown = location.search; // what the page shows the answer to
+
 const answer = latest(async () => {
   const url = address();
-  if (url === location.href) return;
+  if (new URL(url).search === shown) return;
   const page = await load(url);
   const part = page?.querySelector("#found");
   if (!part) return;
   found.replaceChildren(...part.childNodes);
   document.title = page.title;
-  history.replaceState(null, "", url);
+  if (url !== location.href) history.replaceState(null, "", url);
+  shown = location.search;
   document.querySelector("#announce").textContent = found.querySelector("#count")?.textContent ?? "";
 });
 
@@ -131,4 +134,11 @@ form.addEventListener("submit", (e) => {
   if (history.state !== "kept") history.replaceState("kept", ""), history.pushState(null, "");
   box.blur();
   document.querySelector(".hit h2 a")?.focus();
+});
+
+// Back and forward between such steps change the address alone: the page must follow.
+addEventListener("popstate", () => {
+  if (location.search === shown) return;
+  box.value = new URLSearchParams(location.search).get("q") ?? "";
+  answer();
 });

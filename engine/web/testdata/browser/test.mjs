@@ -30,6 +30,17 @@ async function searching(base, site) {
   await page.keyboard.press("k");
   await page.keyboard.press("/");
   check("/ leads to the query", await page.evaluate(() => document.activeElement.id === "q"));
+  // What was typed after Enter is a step of its own, and back leads from it to the one before.
+  const both = await value(page, "#count"), kept = await page.$eval("#q", (q) => q.value);
+  await page.keyboard.type("+zebrafinch");
+  await until("no answer to a word that no page has", async () => /^0 found/.test(await value(page, "#count")));
+  await page.evaluate(() => history.back());
+  await until("back leads to the query before, and its hits", () => page.evaluate((both, kept) => document.querySelector("#q").value === kept &&
+    document.querySelectorAll(".hit").length > 0 && document.querySelector("#count").textContent.startsWith(both), both.split(" found")[0], kept));
+  await page.evaluate(() => history.forward());
+  await until("forward, too", async () => /^0 found/.test(await value(page, "#count")));
+  await page.evaluate(() => history.back());
+  await until("hits", () => page.$(".hit"));
   await page.keyboard.press("Escape");
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press("?");
@@ -130,6 +141,16 @@ async function crawling() {
     [...document.querySelectorAll(".cursor")].every((c) => c.getAttribute("d"))));
   await accessible(page, "dashboard of a live crawl");
   await page.screenshot({ path: "shots/live.png", fullPage: true });
+  // Behind a proxy whose server is gone every answer is an error.
+  const stands = () => page.$eval(".big", (e) => e.textContent);
+  page.expected = /status of 502/;
+  await page.setRequestInterception(true);
+  const gone = (r) => (r.resourceType() === "fetch" ? r.respond({ status: 502 }) : r.continue());
+  page.on("request", gone);
+  await until("answers that are errors are none", async () => /^no answer since/.test(await stands()));
+  page.off("request", gone);
+  await page.setRequestInterception(false);
+  await until("the crawl again", async () => /crawling/.test(await stands()));
   const press = (name) => Promise.all([page.waitForNavigation(), page.evaluate((name) =>
     [...document.querySelectorAll("main button")].find((b) => b.textContent === name).click(), name)]);
   await press("Pause");
