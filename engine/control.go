@@ -92,7 +92,7 @@ func (e *Engine) SetDelay(d time.Duration) error {
 // current visits and none begins before they have, and in later crawls and fetches. It must be from 1 to 100,000.
 func (e *Engine) SetConcurrency(fetchers int) error {
 	if fetchers < 1 || fetchers > concurrencyMax {
-		return fmt.Errorf("concurrency %d: want 1 to %d", fetchers, concurrencyMax)
+		return fmt.Errorf("fetchers %d: want 1 to %d", fetchers, concurrencyMax)
 	}
 	return e.change(func(live *settings, f *fetching) {
 		live.fetchers.Store(int64(fetchers))

@@ -12,6 +12,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/seine-crawler/seine/engine"
@@ -115,11 +116,12 @@ func given(value string) string {
 // wantType returns an error if the body is not of a media type. What needs one is no simple request, which a browser
 // sends for a foreign page without a question.
 func (c *call) wantType(want ...string) error {
-	is, _, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
-	for _, w := range want {
-		if is == w {
-			return nil
-		}
+	is, params, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if charset := strings.ToLower(params["charset"]); !slices.Contains([]string{"", "utf-8", "us-ascii"}, charset) {
+		return problem(http.StatusUnsupportedMediaType, "media_type", "the body must be UTF-8, not "+charset)
+	}
+	if slices.Contains(want, is) {
+		return nil
 	}
 	return problem(http.StatusUnsupportedMediaType, "media_type", "the body must have the Content-Type "+
 		strings.Join(want, " or "))
@@ -131,6 +133,9 @@ func (h *Handler) inject(c *call) (any, error) {
 		return nil, wrongParameter("update", "it has no effect beside overwrite")
 	}
 	is, params, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if p := c.needsFiles(is); p != nil {
+		return nil, p
+	}
 	switch is {
 	case "multipart/form-data":
 		source := &seedParts{r: multipart.NewReader(c.r.Body, params["boundary"])}
@@ -138,6 +143,9 @@ func (h *Handler) inject(c *call) (any, error) {
 			return nil, err
 		}
 	case "text/plain":
+		if err := c.wantType("text/plain"); err != nil {
+			return nil, err
+		}
 		o.Readers = []io.Reader{c.r.Body}
 	default:
 		var lines seedLines
@@ -153,6 +161,14 @@ func (h *Handler) inject(c *call) (any, error) {
 		o.URLs = lines.URLs
 	}
 	return h.e.Inject(c.ctx, o)
+}
+
+// needsFiles is the problem of the parameter file beside a body of another type than one of files; nil: there is none.
+func (c *call) needsFiles(mediaType string) *Problem {
+	if mediaType != "multipart/form-data" && c.given("file") {
+		return wrongParameter("file", "it names the parts of a body of the type multipart/form-data")
+	}
+	return nil
 }
 
 // readTargets reads the body of recrawl and delete.

@@ -5,6 +5,7 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -146,6 +147,37 @@ func TestBodyFaults(t *testing.T) {
 		must(t, json.NewDecoder(answer.Body).Decode(&p))
 		if want := "the body of the request: " + c[2]; p.Status != 400 || p.Code != "body" || p.Detail != want {
 			t.Errorf("%s %s: %+v, want %s", c[0], c[1], p, want)
+		}
+	}
+}
+
+// TestSeedsWhole: no part of a request with seeds is passed over: files that the parameter file does not name, names
+// without files, or a text in other letters than are read.
+func TestSeedsWhole(t *testing.T) {
+	h := New(opened(t, t.TempDir()), Options{Token: testToken})
+	const files = "--x\r\nContent-Disposition: form-data; name=urls\r\n\r\nhttp://a.example/\r\n" +
+		"--x\r\nContent-Disposition: form-data; name=file\r\n\r\nhttp://b.example/\r\n--x--\r\n"
+	const form = "multipart/form-data; boundary=x"
+	for _, c := range []struct {
+		query, body, kind string
+		status            int
+		says              string
+	}{
+		{"", files, form, 400, "more parts than"},
+		{"?file=a&file=b", files, form, 400, "fewer parts than"},
+		{"?file=a", `{"urls":["http://a.example/"]}`, "application/json", 400, `"parameter":"file"`},
+		{"?file=a", "http://a.example/", "text/plain", 400, `"parameter":"file"`},
+		{"", "http://a.example/", "text/plain; charset=iso-8859-1", 415, "UTF-8"},
+		{"", `{"urls":["http://a.example/"]}`, "application/json; charset=utf-16", 415, "UTF-8"},
+		{"?file=a", files, form, 200, `"new":2`}, // nothing was added before
+		{"", "http://c.example/", "text/plain; charset=UTF-8", 200, `"new":1`},
+	} {
+		head := map[string]string{"Authorization": "Bearer " + testToken, "Content-Type": c.kind}
+		answer := answered(h, request("POST", apiPath+"/seeds"+c.query, c.body, head))
+		text, err := io.ReadAll(answer.Body)
+		must(t, err)
+		if answer.StatusCode != c.status || !strings.Contains(string(text), c.says) {
+			t.Errorf("%s, %s: status %d without %q: %s", c.query, c.kind, answer.StatusCode, c.says, text)
 		}
 	}
 }

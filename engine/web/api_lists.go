@@ -40,6 +40,9 @@ func into(o *engine.DedupURLsOptions, list string) *io.Writer {
 
 func (h *Handler) dedupURLs(c *call) (any, error) {
 	is, params, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if p := c.needsFiles(is); p != nil {
+		return nil, p
+	}
 	var l listing
 	switch is {
 	case "multipart/form-data":

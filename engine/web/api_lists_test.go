@@ -52,6 +52,7 @@ func TestDedupURLs(t *testing.T) {
 	}{
 		{"?lists=old", lines, "text/plain", 400}, {"", lines, "application/json", 415},
 		{"", lines, "multipart/form-data; boundary=x", 400}, {"", "", "text/plain", 200},
+		{"?file=a", lines, "text/plain", 400}, {"", lines, "text/plain; charset=latin1", 415},
 	} {
 		if status, _, text := s.ask("POST", "/dedup-urls"+c.query, c.body, "Content-Type", c.kind); status != c.want {
 			t.Errorf("%v: status %d: %s", c, status, text)

@@ -103,7 +103,7 @@ func (h *Handler) permitted(r *http.Request) bool {
 	case h.o.Token == "":
 		return false
 	}
-	if text, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+	if scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		return equal(text, h.o.Token)
 	}
 	return h.hasSession(r)

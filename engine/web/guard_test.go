@@ -61,6 +61,7 @@ func TestGuard(t *testing.T) {
 		{"POST", map[string]string{"Authorization": "Bearer x"}, 401, "token"},
 		{"POST", map[string]string{"Authorization": testToken}, 401, "token"},
 		{"POST", map[string]string{"Authorization": bearer}, 200, ""},
+		{"POST", map[string]string{"Authorization": "bearer " + testToken}, 200, ""},
 		{"POST", map[string]string{"Authorization": bearer, "Host": "evil.example"}, 421, "host"},
 		{"POST", map[string]string{"Authorization": bearer, "Origin": "http://127.0.0.1:8080"}, 200, ""},
 		{"POST", map[string]string{"Authorization": bearer, "Origin": "http://evil.example"}, 403, "origin"},

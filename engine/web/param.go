@@ -76,6 +76,9 @@ func parseParams(r *http.Request, o *route, local bool) (map[string]any, *Proble
 		for _, p := range o.params {
 			known = append(known, p.name)
 		}
+		if known == nil {
+			return nil, wrongParameter(name, "this operation has no parameters")
+		}
 		return nil, wrongParameter(name, "this operation has no such parameter; it has: %s", strings.Join(known, ", "))
 	}
 	return values, nil

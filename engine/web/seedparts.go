@@ -14,7 +14,7 @@ import (
 
 // seedParts are the seeds of a request of several files: the parts of a multipart body. The first, of the name urls,
 // has those that stand alone; each other part is a file. The parameter file names them, so that messages can quote
-// lines of them.
+// lines of them. A part more than it names is an error: nobody would miss its seeds.
 //
 // Parts are read when the engine comes to them: none is held in memory.
 type seedParts struct {
@@ -45,7 +45,24 @@ func (s *seedParts) options(o *engine.InjectOptions, files []string) error {
 	for i, name := range files {
 		o.Readers = append(o.Readers, engine.SeedReader{Name: name, Reader: &seedPart{parts: s, index: i + 1}})
 	}
+	o.Readers = append(o.Readers, &lastPart{parts: s})
 	return nil
+}
+
+// lastPart reads what is behind the parts that have names, which must be nothing.
+type lastPart struct {
+	parts *seedParts
+}
+
+func (l *lastPart) Read([]byte) (int, error) {
+	_, err := l.parts.r.NextPart()
+	switch {
+	case errors.Is(err, io.EOF):
+		return 0, io.EOF
+	case err == nil:
+		err = errors.New("it has more parts than urls and those that the parameter file names")
+	}
+	return 0, bodyProblem(err)
 }
 
 func (s *seedParts) next() (err error) {
