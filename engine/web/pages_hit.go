@@ -125,12 +125,16 @@ func (b *markup) day(t time.Time) {
 	b.add(">" + dateText(t) + "</time>")
 }
 
+// hostOpening begins the name of a host behind an attribute. Its labels stand from left to right, also where the first
+// is Hebrew or Arabic: the other way round its end would look like its beginning.
+const hostOpening = `><bdi dir="ltr">`
+
 // where appends the line that says where a hit is from.
 func (b *markup) where(hit *engine.Hit) {
 	at := crumbs(hit.URL)
 	b.add(`<p class="crumbs" lang="en"><span class="where"`)
 	b.attribute("title", clean(hit.URL, 500))
-	b.add("><bdi>")
+	b.add(hostOpening)
 	b.text(at.Host)
 	b.add("</bdi>")
 	for _, part := range at.Parts {
@@ -163,7 +167,7 @@ func itemsOf(values []facetValue) template.HTML {
 		if v.Present {
 			b.attribute("aria-current", "true")
 		}
-		b.add("><bdi>")
+		b.add(hostOpening)
 		b.text(v.Text)
 		b.add("</bdi>")
 		if v.Present {

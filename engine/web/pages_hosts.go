@@ -165,6 +165,11 @@ func (h *Handler) hostPage(w http.ResponseWriter, r *http.Request) {
 	p := &page{Room: "hosts", base: h.o.Prefix, Scripts: []string{"live.js"}}
 	name := strings.TrimSpace(r.URL.Query().Get("host"))
 	story, err := h.e.Inspect().HostStory(r.Context(), name)
+	if errors.Is(err, engine.ErrNotFound) {
+		h.fail(w, http.StatusNotFound, p.Room, "No host "+name+" is known.", "The list of hosts finds it by a part of "+
+			"its name. Where its URLs have a port, so does its name: example.org:8080.")
+		return
+	}
 	if err != nil {
 		h.failed(w, r, p.Room, err)
 		return

@@ -72,7 +72,7 @@ func TestURLsOfPort(t *testing.T) {
 	}
 	status, _, body := opens(t, h, "/urls?prefix=127.0.0.1")
 	for _, port := range []string{":1", strings.TrimPrefix(s.host, "127.0.0.1")} {
-		way := `<a href="/urls?prefix=` + url.QueryEscape("127.0.0.1"+port) + `"><bdi>127.0.0.1` + port
+		way := `<a href="/urls?prefix=` + url.QueryEscape("127.0.0.1"+port) + `"><bdi dir="ltr">127.0.0.1` + port
 		if status != http.StatusOK || !strings.Contains(body, way) {
 			t.Errorf("status %d, without %s", status, way)
 		}
@@ -122,5 +122,40 @@ func TestPast(t *testing.T) {
 	}
 	if got := reasonText("robots_denied"); !strings.Contains(got, "robots.txt of its host") {
 		t.Error(got)
+	}
+}
+
+// TestListEnds: a page behind the end of a list says so, and not that there is nothing; pages that list no more have no
+// next one; a host that is not known leads to the list of those that are.
+func TestListEnds(t *testing.T) {
+	s := newSite(t)
+	h := New(s.e, Options{})
+	of := url.QueryEscape(s.url)
+	for address, c := range map[string]struct{ says, not string }{
+		"/links?url=" + of + "&page=9":    {"The list ends before this page", "No crawled page"},
+		"/links?url=http://not.known/":    {"No crawled page links here", "The list ends"},
+		"/segments?page=9":                {"The list ends before this page", "none yet"},
+		"/host?host=not.known":            {"No host not.known is known", "hostdb"},
+		"/report/hosts":                   {`<bdi dir="ltr">` + s.host, "<bdi>"},
+		"/hosts?by=name":                  {`<bdi dir="ltr">` + s.host, "<bdi>"},
+		"/links?url=" + of + "&page=1000": {"The list ends before this page", `rel="next"`},
+	} {
+		_, _, body := opens(t, h, address)
+		_, shown, _ := strings.Cut(body, "<main")
+		if !strings.Contains(shown, c.says) || strings.Contains(shown, c.not) {
+			t.Errorf("%s: without %q, or with %q: %s", address, c.says, c.not, shown)
+		}
+	}
+}
+
+// TestNextPage: the next page of a list is never the same page again.
+func TestNextPage(t *testing.T) {
+	for page, want := range map[string]window{
+		"1": {1, 0, 3}, "3": {3, 2 * rowsShown, 3}, "4": {3, 2 * rowsShown, 3},
+	} {
+		w := windowOf(request("GET", "/links?page="+page, "", nil), 3)
+		if next := w.next(); w != want || next == w.page || next > 3 {
+			t.Errorf("page %s: %+v, and then page %d", page, w, next)
+		}
 	}
 }

@@ -36,7 +36,7 @@ func (h *Handler) segmentsPage(w http.ResponseWriter, r *http.Request) {
 	}
 	slices.Reverse(all)
 	v.All = len(all)
-	window := windowOf(r)
+	window := windowOf(r, pagesMax)
 	from := min(window.skip, len(all))
 	to := min(from+rowsShown, len(all))
 	for _, s := range all[from:to] {
@@ -50,8 +50,8 @@ func (h *Handler) segmentsPage(w http.ResponseWriter, r *http.Request) {
 		v.First = p.Path("/segments")
 		v.Previous = p.Path("/segments", "page", window.page-1)
 	}
-	if to < len(all) {
-		v.Next = p.Path("/segments", "page", window.page+1)
+	if next := window.next(); next > 0 && to < len(all) {
+		v.Next = p.Path("/segments", "page", next)
 	}
 	p.Body = &v
 	h.show(w, http.StatusOK, "segments", p)

@@ -237,6 +237,8 @@ func robotsText(status uint16) string {
 // tookText writes a short duration: "4 ms", "1.2 s".
 func tookText(d time.Duration) string {
 	switch {
+	case d == 0:
+		return "0 ms"
 	case d < 10*time.Millisecond:
 		return strconv.FormatFloat(float64(d)/1e6, 'f', 1, 64) + " ms"
 	case d < time.Second:

@@ -45,7 +45,7 @@ func TestFigures(t *testing.T) {
 		}
 	}
 	b := engine.BudgetView{Of: "a.example", Pages: 628, MaxPages: 235421, Bytes: 2e6, MaxBytes: 5e8, MaxTook: 18e11}
-	if got := budgetText(b); got != "a.example: 628 of 235,421 pages, 2.00 MB of 500 MB, 0.0 ms of 30 min of fetchers" {
+	if got := budgetText(b); got != "a.example: 628 of 235,421 pages, 2.00 MB of 500 MB, 0 ms of 30 min of fetchers" {
 		t.Error(got)
 	}
 }
@@ -123,7 +123,8 @@ func TestNumbers(t *testing.T) {
 		byteText(uint64(math.MaxUint64)): "18447 PB", rateText(1240): "1,240", rateText(3.5): "3.50", rateText(0): "0",
 		spanText(130 * time.Minute): "2 h 10 min", spanText(50 * time.Hour): "2 d 2 h",
 		spanText(9 * time.Second):         "9 s",
-		tookText(1200 * time.Millisecond): "1.2 s", robotsText(404): "none (404)", robotsText(599): "unreachable",
+		tookText(1200 * time.Millisecond): "1.2 s", tookText(0): "0 ms",
+		robotsText(404): "none (404)", robotsText(599): "unreachable",
 		cleanLines("a\u202e\r\nb", 99): "a\nb\n",
 	} {
 		if got != want {

@@ -29,6 +29,7 @@ type linksView struct {
 	First      string
 	Previous   string
 	Next       string
+	More       int // links that pages list, where this is the last page that does and there are more
 }
 
 type linkRow struct {
@@ -45,7 +46,7 @@ func (h *Handler) linksPage(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, http.StatusNotFound, p.Room, "This is no URL: "+v.URL, "")
 		return
 	}
-	window := windowOf(r)
+	window := windowOf(r, rowsSkip/rowsShown)
 	n := 0
 	for l, err := range h.e.Inspect().Inlinks(r.Context(), v.URL, rowsSkip+rowsShown+1) {
 		if err != nil {
@@ -56,7 +57,11 @@ func (h *Handler) linksPage(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		if len(v.Links) == rowsShown {
-			v.Next = p.Path("/links", "url", v.URL, "page", window.page+1)
+			if next := window.next(); next > 0 {
+				v.Next = p.Path("/links", "url", v.URL, "page", next)
+			} else {
+				v.More = rowsSkip
+			}
 			break
 		}
 		v.Links = append(v.Links, linkRow{l, shownURL(l.From)})
@@ -70,12 +75,21 @@ func (h *Handler) linksPage(w http.ResponseWriter, r *http.Request) {
 }
 
 // window is the part of a list that a page shows.
-type window struct{ page, skip int }
+type window struct{ page, skip, last int }
 
-func windowOf(r *http.Request) window {
+// windowOf is that of a page, or of the last that there may be.
+func windowOf(r *http.Request, last int) window {
 	s, _ := readState(r.URL.Query())
-	n := min(s.Page, rowsSkip/rowsShown)
-	return window{n, (n - 1) * rowsShown}
+	n := min(s.Page, last)
+	return window{n, (n - 1) * rowsShown, last}
+}
+
+// next is the page behind this one; 0: there may be none.
+func (w window) next() int {
+	if w.page < w.last {
+		return w.page + 1
+	}
+	return 0
 }
 
 // urlView is the story of a URL.
