@@ -60,7 +60,8 @@
 // out others.
 //
 // When the local network is cut, every host fails at once. outage.go tells that from dead hosts, takes the
-// failures back and tries one visit a second, and fewer as time passes, until something answers.
+// failures back and tries one visit a second, and fewer as time passes, until something answers. When only the name
+// servers are dead, the same holds for hosts without an address alone.
 //
 // # Invariants
 //

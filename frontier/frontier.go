@@ -26,7 +26,8 @@ type Frontier struct {
 	shards []*shard
 	ring   atomic.Pointer[ring] // SetFetchers replaces it
 	jobs   *jobs
-	outage outage
+	outage outage // of the network
+	noDNS  outage // of the name servers alone
 
 	pace     atomic.Pointer[pace] // what SetDelay sets; a shard loads it once a step
 	fetchers atomic.Int32         // callers of Next to expect
@@ -224,6 +225,13 @@ func (f *Frontier) take(ctx context.Context) *Visit {
 		f.Done(v, Outcome{Kind: Skipped, Left: int32(len(v.URLs))})
 		return nil
 	}
+	if v.Addr.IsValid() {
+		return v
+	}
+	if ok, at := f.noDNS.may(now); !ok { // hosts whose addresses are known go on meanwhile
+		f.Done(v, Outcome{Kind: Skipped, Left: int32(len(v.URLs)), Wait: max(at.sub(now), noDNSWait)})
+		return nil
+	}
 	return v
 }
 
@@ -261,37 +269,57 @@ func (f *Frontier) Done(v *Visit, out Outcome) {
 	}
 	switch {
 	case out.Kind == HostFailure && out.Local:
-		if f.outage.on.Load() {
-			out.Kind = Skipped
-		}
-		at := string(v.Host) // stands for the address of a host without one
-		if v.Addr.IsValid() {
-			at = v.Addr.String()
-		}
-		for _, h := range f.outage.failed(v.Host, at, v.answered, f.now()) {
-			if h == v.Host {
-				out.Kind = Skipped
-			} else if state := f.names.find(h); state != nil {
-				f.send(&event{kind: forgiven, state: state})
-			} else if f.names.sleeps(h) {
-				if f.o.OnHost != nil {
-					f.o.OnHost(h, HostState{NotBefore: f.o.Now(), Forgiven: true})
-				}
-				f.names.forgive(h) // only now: a refill must not find the sleep again
-				f.Wake(h)
-			}
-		}
+		f.failed(v, &out)
+	case out.Kind == HostFailure && out.Unrequested:
 	case out.Kind != Skipped && out.Kind != Repeat:
 		f.outage.answered()
+		if !v.Addr.IsValid() || !v.answered { // a host that answered before may have kept its address since
+			f.noDNS.answered()
+		}
 	}
 	f.freeShare(v)
 	v.done = event{kind: returned, state: v.state, visit: v, out: out}
 	f.send(&v.done)
 }
 
-// Outage reports whether the local network seems to be cut. Failures then say nothing about hosts and URLs and
-// should not be recorded.
+// failed: a visit failed and the network here may be the cause. Hosts that are not to blame are forgiven.
+func (f *Frontier) failed(v *Visit, out *Outcome) {
+	if f.Excuses(out.NoDNS) {
+		out.Kind = Skipped
+	}
+	at := string(v.Host) // stands for the address of a host without one
+	if v.Addr.IsValid() {
+		at = v.Addr.String()
+	}
+	now := f.now()
+	var innocent []urlkey.HostKey
+	if !out.NoDNS || f.outage.on.Load() || !f.noDNS.on.Load() { // else nobody was blamed
+		innocent = f.outage.failed(v.Host, at, v.answered, now)
+	}
+	if out.NoDNS && !f.outage.on.Load() {
+		innocent = f.noDNS.failed(v.Host, string(v.Host), v.answered, now)
+	}
+	for _, h := range innocent {
+		if h == v.Host {
+			out.Kind = Skipped
+		} else if state := f.names.find(h); state != nil {
+			f.send(&event{kind: forgiven, state: state})
+		} else if f.names.sleeps(h) {
+			if f.o.OnHost != nil {
+				f.o.OnHost(h, HostState{NotBefore: f.o.Now(), Forgiven: true})
+			}
+			f.names.forgive(h) // only now: a refill must not find the sleep again
+			f.Wake(h)
+		}
+	}
+}
+
+// Outage reports whether the local network seems to be cut.
 func (f *Frontier) Outage() bool { return f.outage.on.Load() }
+
+// Excuses reports whether a failure for which Outcome.Local is set says nothing about host and URL now, and should not
+// be recorded: the local network seems to be cut, or it was a lookup and no name server seems to answer.
+func (f *Frontier) Excuses(noDNS bool) bool { return f.outage.on.Load() || noDNS && f.noDNS.on.Load() }
 
 // Dry receives when a shard has nothing to hand out soon. Stats.Soon says whether that holds for all shards.
 func (f *Frontier) Dry() <-chan struct{} { return f.dry }

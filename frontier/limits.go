@@ -97,6 +97,9 @@ const (
 	outageSlower  = 600
 	outageMax     = 10 * time.Minute
 	outageMaxLost = 24 * time.Hour
+	// noDNSWait is the least wait of a host without an address while no name server answers, if it is not the one to
+	// be tried.
+	noDNSWait = 10 * time.Second
 
 	// heldHostsMax is the number of hosts in memory up to which Held looks at each: some 10 ms.
 	heldHostsMax = 20_000

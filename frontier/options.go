@@ -48,6 +48,7 @@ type Refill struct {
 	// What an earlier process, or an earlier visit state of this process, learned of the host.
 	CrawlDelay   time.Duration // of robots.txt; 0: none
 	ResponseTime time.Duration // of the last answer; 0: not known
+	Answered     bool          // the host did; ResponseTime need not be known
 	Failures     int           // visits in a row that failed
 	Sleeps       int           // times it fell asleep since it last answered
 	Throttles    int           // answers in a row that demanded a pause (429, 503)

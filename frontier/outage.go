@@ -19,6 +19,9 @@ import (
 //
 // A crawl may also be left with dead hosts alone, so an outage ends after a while without an answer. It goes on for
 // long where many of the hosts had answered before: that all of these died at once is not likely.
+//
+// A second outage is that of name servers, of which hosts whose addresses are known notice nothing. It counts failed
+// lookups only. It ends with the answer of a host that had no address, or had not answered before.
 type outage struct {
 	on     atomic.Bool
 	streak atomic.Int32 // failures since the last answer

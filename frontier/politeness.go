@@ -26,6 +26,10 @@ type Outcome struct {
 	Kind OutcomeKind
 	// Local marks a HostFailure that the local network may have caused: no route, no DNS, no handshake.
 	Local bool
+	// NoDNS says of a Local failure that it was the lookup of the host's name.
+	NoDNS bool
+	// Unrequested says of a HostFailure that nothing was requested, because an earlier visit had met it.
+	Unrequested bool
 	// Left is how many URLs at the end of the visit were not requested: they become the host's next.
 	Left         int32
 	End          time.Time     // of the last request; zero means now

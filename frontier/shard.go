@@ -216,6 +216,7 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 		v.reported = r.Failures > 0 || r.Sleeps > 0 || r.Throttles > 0
 		s.countFailing(v)
 	}
+	v.answered = v.answered || r.Answered
 	v.crawlDelay = max(v.crawlDelay, r.CrawlDelay)
 	if !r.failed {
 		v.setDelay(r.Delay)

@@ -74,7 +74,7 @@ func (s *shard) makeVisit(v *visitState, n int, now moment) {
 		v.addr.busy++
 	}
 	v.active++
-	visit.class, visit.dragged, visit.answered = v.class(), false, v.usualTime > 0
+	visit.class, visit.dragged, visit.answered = v.class(), false, v.answered || v.usualTime > 0
 	s.enqueue(visit)
 	s.put(v, ready, 0)
 	s.maybeRefill(v)

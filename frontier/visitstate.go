@@ -74,6 +74,7 @@ type visitState struct {
 	rewake     bool  // woken during it: refill once more
 	more       bool  // the source has more
 	proven     bool  // a page of it came quickly
+	answered   bool  // it did, in an earlier process or state
 	reported   bool  // OnHost received trouble, so it must receive its end
 
 	timer        timer       // in the wheel

@@ -351,6 +351,7 @@ func (h *Hosts) recall(host urlkey.HostKey, r *frontier.Refill) (last netip.Addr
 		}
 	}
 	r.Failures, r.Sleeps, r.Throttles = int(f.Failures), int(f.Sleeps), int(f.Throttles)
+	r.Answered = f.Addr.IsValid()
 	r.ResponseTime = time.Duration(f.ResponseMS) * time.Millisecond
 	r.CrawlDelay = time.Duration(f.CrawlDelayMS) * time.Millisecond
 	return f.Addr, nil

@@ -33,6 +33,7 @@ type robotsState struct {
 	rest       time.Duration // of broken: the least time until then
 	throttled  bool          // the request was answered with 429 or 503
 	retryAfter time.Duration // of throttled: how long the host wants to rest; 0: it does not say
+	excused    bool          // there was no answer, which says nothing of the host: see robotsWays.excuses
 	noFiles    error         // nothing was requested because no more files can be opened; nil: it was
 }
 
@@ -43,13 +44,17 @@ type keepFunc func(u urlkey.URL, r *fetch.Response) error
 // followed.
 type followFunc func(to urlkey.URL) *deferredRobots
 
-// robotsWays are how a request for robots.txt is made. waits is that of fetch.Request; it may be nil.
+// robotsWays are how a request for robots.txt is made. waits is that of fetch.Request; it may be nil. excuses reports
+// whether a failure says nothing of the host now: then it decides nothing, and what one decided before is asked again.
 type robotsWays struct {
-	keep   keepFunc
-	follow followFunc
-	waits  func(waiting bool)
-	doing  *doing // of the fetcher; nil: there is none
+	keep    keepFunc
+	follow  followFunc
+	waits   func(waiting bool)
+	doing   *doing                   // of the fetcher; nil: there is none
+	excuses func(fetch.Failure) bool // nil: it always says something
 }
+
+func (w *robotsWays) excused(f fetch.Failure) bool { return w.excuses != nil && w.excuses(f) }
 
 // robots decides which rules hold for a URL. It requests robots.txt if there is no decision of the last day (RFC 9309):
 // 2xx is parsed; 429, 5xx and unreachable disallow everything, unless there is a copy of the last thirty days; other
@@ -61,7 +66,7 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, ways robotsWays) (robo
 		if a, err = h.get(authorityKey(u)); err != nil {
 			return robotsState{}, err
 		}
-		state, wait := h.decided(a)
+		state, wait := h.decided(a, &ways)
 		if wait == nil {
 			if !state.requested {
 				return state, nil
@@ -105,29 +110,40 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, ways robotsWays) (robo
 	if ctx.Err() != nil {
 		return state, ctx.Err()
 	}
+	h.conclude(a, &state, &answer, deferred, &ways)
+	return state, nil
+}
+
+// conclude makes of an answer what the caller of robots is told. a.mu is held.
+func (h *Hosts) conclude(
+	a *authority, state *robotsState, answer *robotsAnswer, deferred *deferredRobots, ways *robotsWays,
+) {
 	if state.noFiles = answer.noFiles; state.noFiles != nil {
-		return state, nil
+		return
+	}
+	if state.excused = ways.excused(answer.reason.failure); state.excused {
+		state.reason = answer.reason
+		return
 	}
 	if state.broken = answer.cutOff || answer.broken && !a.broken; state.broken {
 		if a.broken {
 			state.rest = cutOffRest
 		}
 		a.broken = true
-		return state, nil
+		return
 	}
 	a.broken = false
 	if a.deferred = deferred; deferred != nil {
 		state.pending = true
-		return state, nil
+		return
 	}
-	state.unreach = h.decide(a, answer, state.end)
+	state.unreach = h.decide(a, *answer, state.end)
 	state.rules, state.reason = a.rules, a.reason
-	return state, nil
 }
 
 // decided returns the current decision, or a channel that is closed when there may be one. Without either, requested is
 // set: the caller must make the request, and nobody else does.
-func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
+func (h *Hosts) decided(a *authority, ways *robotsWays) (s robotsState, wait chan struct{}) {
 	now := h.env.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -146,8 +162,9 @@ func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 		s.rules, s.reason = a.rules, a.reason
 		return s, nil
 	}
+	again := f.RobotsStatus == robotsStatusUnreachable && ways.excused(a.reason.failure)
 	switch {
-	case f.RobotsFetched == 0 || robotsExpired(f, now.UnixMilli()):
+	case f.RobotsFetched == 0 || again || robotsExpired(f, now.UnixMilli()):
 		if a.fetching != nil {
 			return s, a.fetching
 		}

@@ -202,7 +202,7 @@ func (x *visit) cutOff(ctx context.Context, c *frontier.Candidate, resp *fetch.R
 		return true
 	}
 	x.note(resp)
-	if x.out.Local && x.frontier.Outage() {
+	if x.excuses(resp.Failure) {
 		x.source.unseen.addLoose(x.v.Host, resp.Received)
 		x.giveBack(left)
 		return true
@@ -236,7 +236,7 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	if x.robots.rules != nil && x.scheme == u.Scheme() {
 		return true, nil
 	}
-	r, err := x.hosts.robots(ctx, u, robotsWays{x.keepRobots, x.follow, x.flight.waits, &x.flight.doing})
+	r, err := x.hosts.robots(ctx, u, robotsWays{x.keepRobots, x.follow, x.flight.waits, &x.flight.doing, x.excuses})
 	x.out.Bytes += r.received
 	x.received.Add(r.received)
 	x.source.unseen.addLoose(x.v.Host, r.received)
@@ -247,14 +247,7 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 		x.giveBack(left)
 		return false, err
 	}
-	if r.noFiles != nil {
-		x.lackFiles(r.noFiles)
-		x.giveBack(left)
-		return false, nil
-	}
-	if r.broken {
-		x.replay(r.end)
-		x.out.Wait = r.rest
+	if x.undecided(&r) {
 		x.giveBack(left)
 		return false, nil
 	}
@@ -292,7 +285,9 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 			}
 		}
 		x.hosts.troubles.note(x.v.Host, r.reason)
-		x.out.Kind, x.out.RetryAfter = frontier.HostFailure, r.unreach
+		x.blame(r.reason.failure)
+		x.out.RetryAfter, x.out.Unrequested = r.unreach, !r.requested
+		x.out.Local = x.out.Local && r.requested
 	case r.throttled:
 		x.out.Kind, x.out.RetryAfter = frontier.Throttled, r.retryAfter
 	case x.hosts.delayOf(x.v.Host) < 0 && x.out.CrawlDelay <= 0 && !r.pending && x.Reached() == NoLimit:
@@ -300,6 +295,23 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	}
 	x.giveBack(left)
 	return false, nil
+}
+
+// undecided reports whether a request for robots.txt, made or not, has decided nothing: the visit ends then.
+func (x *visit) undecided(r *robotsState) bool {
+	switch {
+	case r.noFiles != nil:
+		x.lackFiles(r.noFiles)
+	case r.broken:
+		x.replay(r.end)
+		x.out.Wait = r.rest
+	case r.excused:
+		x.out.End = r.end
+		x.blame(r.reason.failure)
+	default:
+		return false
+	}
+	return true
 }
 
 // crawlDelay returns the delay that robots.txt demands; 0: not known, negative: it demands none.
@@ -322,7 +334,7 @@ func (x *visit) note(r *fetch.Response) {
 	x.noteAnswer(r.End)
 	switch {
 	case r.Failure != "" && r.Failure.Kind() != fetch.KindPermanent:
-		o.Kind, o.Local = frontier.HostFailure, r.Failure.Local()
+		x.blame(r.Failure)
 		x.hosts.troubles.note(x.v.Host, reason{failure: r.Failure})
 		return
 	case r.Failure == "" && (r.Status == 429 || r.Status == 503):
@@ -331,6 +343,17 @@ func (x *visit) note(r *fetch.Response) {
 	}
 	x.hosts.troubles.answered(x.v.Host)
 }
+
+// blame says that the host failed, or the network here.
+func (x *visit) blame(f fetch.Failure) {
+	x.out.Kind, x.out.Local, x.out.NoDNS = frontier.HostFailure, f.Local(), noDNS(f)
+}
+
+// excuses reports whether a failure says nothing of the host now: see frontier.Excuses.
+func (x *visit) excuses(f fetch.Failure) bool { return f.Local() && x.frontier.Excuses(noDNS(f)) }
+
+// noDNS reports whether a name server gave no answer.
+func noDNS(f fetch.Failure) bool { return f == fetch.FailDNS || f == fetch.FailDNSTimeout }
 
 // pinned is the address for the visit's next request; zero: the client tries all.
 func (x *visit) pinned() netip.Addr {

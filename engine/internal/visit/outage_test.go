@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package visit
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/internal/admission"
+)
+
+// TestOutageOfNewHosts: hosts that are met while the network is cut are not blamed: the request for robots.txt, which
+// is the first to each, shows an outage as well as a page does, and in an outage it decides nothing.
+func TestOutageOfNewHosts(t *testing.T) {
+	const many = 120
+	w := newWorld(t, admission.Options{})
+	var cut atomic.Bool
+	cut.Store(true)
+	var urls []string
+	for i := range many {
+		u := fmt.Sprintf("http://h%d.example/", i)
+		urls = append(urls, u)
+		for path, up := range map[string]answer{u + "robots.txt": status(404), u: html("hello")} {
+			w.web.set(path, func(ctx context.Context, r *fetch.Request) *fetch.Response {
+				if cut.Load() {
+					return &fetch.Response{Failure: fetch.FailUnreachable}
+				}
+				return up(ctx, r)
+			})
+		}
+	}
+	r := w.start(NewHosts(w.env), newList(w, urls...), 2, Limits{})
+	w.until("an outage", r.front.Outage)
+	w.until("a try", func() bool { return len(w.web.requests()) > 40 })
+	cut.Store(false)
+	w.until("the end of the outage", func() bool { return !r.front.Outage() })
+	c := r.finished()
+	// The first failures, which nothing told from those of dead hosts, hold for as long as any of robots.txt.
+	if c.Fetched < many-40 || c.Attempts() != c.Fetched {
+		t.Errorf("%+v", c)
+	}
+}
