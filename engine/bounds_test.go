@@ -80,31 +80,41 @@ func TestSearchEnds(t *testing.T) {
 	o.NoIndex = false
 	crawlSite(t, o, chain(t, 40).URL+"/0", engine.Limits{})
 	var moved atomic.Int64
-	find := func(ctx context.Context, look func()) (engine.SearchResult, error) { // look: at each look at the clock
+	begin := time.Now()
+	more := engine.SearchOptions{Deadline: patient, Limit: 100}
+	// look is called at each look at the clock, which stands otherwise.
+	find := func(ctx context.Context, so engine.SearchOptions, look func()) (engine.SearchResult, error) {
 		var looks atomic.Int32
 		o := o
 		o.Now = func() time.Time {
 			if looks.Add(-1) < -1 { // behind the begin of the search
 				look()
 			}
-			return time.Now().Add(time.Duration(moved.Load()))
+			return begin.Add(time.Duration(moved.Load()))
 		}
 		looks.Store(1 << 30)
 		e := open(t, o)
 		defer mustClose(t, e)
 		looks.Store(0)
 		defer looks.Store(1 << 30)
-		return e.Search(ctx, "page", engine.SearchOptions{Deadline: patient, Limit: 100})
+		return e.Search(ctx, "page", so)
 	}
-	if r, err := find(ctx, func() {}); err != nil || len(r.Hits) != 41 || r.Partial {
+	if r, err := find(ctx, more, func() {}); err != nil || len(r.Hits) != 41 || r.Partial {
 		t.Errorf("%d hits, partial %v: %v", len(r.Hits), r.Partial, err)
 	}
-	r, err := find(ctx, func() { moved.Add(int64(2 * patient)) })
+	explained := more
+	explained.Explain = true // which may have taken half a second beyond the deadline
+	r, err := find(ctx, explained, func() { moved.Store(int64(patient + time.Second/2)) })
+	if err != nil || len(r.Hits) != 41 || r.Partial || r.Hits[40].Explanation == nil {
+		t.Errorf("explained: %d hits, partial %v: %v", len(r.Hits), r.Partial, err)
+	}
+	moved.Store(0)
+	r, err = find(ctx, more, func() { moved.Add(int64(2 * patient)) })
 	if err != nil || len(r.Hits) != 10 || !r.Partial || r.Total != 41 || r.Hits[9].Snippet == "" {
 		t.Errorf("the time is up: %d hits of %d, partial %v: %v", len(r.Hits), r.Total, r.Partial, err)
 	}
 	canceled, cancel := context.WithCancel(ctx)
-	if _, err := find(canceled, cancel); !errors.Is(err, context.Canceled) {
+	if _, err := find(canceled, more, cancel); !errors.Is(err, context.Canceled) {
 		t.Errorf("the context has ended: %v", err)
 	}
 }

@@ -151,6 +151,9 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 		Facets: found.Facets,
 	}
 	end := start.Add(o.Deadline)
+	if o.Explain {
+		end = end.Add(index.ExplainTime)
+	}
 	for some := range slices.Chunk(found.Hits, describeStep) {
 		if len(out.Hits) > 0 && w.now().After(end) {
 			out.Partial = true

@@ -25,12 +25,12 @@ type explainer struct {
 	doc  uint32
 }
 
-// explainAll explains the hits of candidates. It gets explainTime beyond the search's own; what it has not explained by
+// explainAll explains the hits of candidates. It gets ExplainTime beyond the search's own; what it has not explained by
 // then has no explanation.
 func (x *execution) explainAll(root *node, best []candidate, hits []Hit) error {
 	work := x.work
 	defer func() { x.work = work }()
-	x.work = newBudget(work.ctx, work.now().Add(explainTime))
+	x.work = newBudget(work.ctx, work.now().Add(ExplainTime))
 	x.work.now = work.now
 	for i := range hits {
 		e := x.explain(root, &best[i])
@@ -38,7 +38,7 @@ func (x *execution) explainAll(root *node, best []candidate, hits []Hit) error {
 			return x.work.err
 		}
 		if x.work.over {
-			return work.ctx.Err()
+			return nil
 		}
 		hits[i].Explanation = &e
 	}
@@ -134,7 +134,7 @@ func (e explainer) word(out *Explanation, n *node, it iterator, boost float64) {
 	case *anyIter:
 		g = it.gain
 		forms := e.forms(n)
-		for i, c := range it.forms {
+		for i, c := range it.forms[:min(len(forms), len(it.forms))] { // fewer when the time is up
 			if it.at[i] != e.doc || !c.freqs() {
 				continue
 			}

@@ -69,8 +69,8 @@ const (
 	defaultDeadline = time.Second
 	// pageGrace is how much longer than its deadline a search may read what its hits show.
 	pageGrace = 4 * time.Millisecond
-	// explainTime is how much longer than its deadline a search may explain its hits.
-	explainTime = time.Second
+	// ExplainTime is how much longer than its deadline a search may explain its hits.
+	ExplainTime = time.Second
 	// defaultFacetValues is SearchOptions.FacetValues when it is 0.
 	defaultFacetValues = 10
 	// snippetBytes is the length of a snippet, snippetText how much of a text is searched for it, and snippetStep how

@@ -165,6 +165,9 @@ func (r *Result) search(st *state, o SearchOptions, languages []string, work *bu
 	if o.Explain && err == nil {
 		err = run.explainAll(root, best, r.Hits)
 	}
+	if err == nil {
+		err = work.ended() // while hits were read
+	}
 	r.Partial, r.Doubtful = work.over, root.doubtful(run.freqs, st.all.docs)
 	r.Total = int(max(run.total, found))
 	r.AtLeast = work.over || run.enough < math.MaxUint64 && r.Total >= o.TotalAtLeast
