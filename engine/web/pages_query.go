@@ -207,9 +207,14 @@ func withoutWord(query, word string) string {
 	for i, w := range all {
 		free = free || strings.EqualFold(w, word) && unbound(all, i)
 	}
+	return without(all, func(i int) bool { return strings.EqualFold(all[i], word) && (!free || unbound(all, i)) })
+}
+
+// without takes words out of a query, with their operators.
+func without(all []string, gone func(i int) bool) string {
 	var list []string
 	for i := 0; i < len(all); i++ {
-		if !strings.EqualFold(all[i], word) || free && !unbound(all, i) {
+		if !gone(i) {
 			list = append(list, all[i])
 			continue
 		}

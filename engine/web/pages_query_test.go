@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -124,6 +125,31 @@ func TestNarrowed(t *testing.T) {
 	} {
 		if got := narrowed(c[0], "", c[1]); got != c[2] || narrowed(got, "", c[1]) != got {
 			t.Errorf("%q with %s: %q, want %q; again: %q", c[0], c[1], got, c[2], narrowed(got, "", c[1]))
+		}
+	}
+}
+
+// TestFilters: a filter is shown with the NOT before it, and the way without it takes that one out and no other.
+func TestFilters(t *testing.T) {
+	for query, want := range map[string][][2]string{
+		"net NOT lang:de":              {{"NOT lang:de", "net"}},
+		"NOT NOT lang:de net":          {{"NOT NOT lang:de", "net"}},
+		"-lang:de +site:x.org net":     {{"-lang:de", "+site:x.org net"}, {"+site:x.org", "-lang:de net"}},
+		"lang:de net NOT lang:de":      {{"lang:de", "net NOT lang:de"}, {"NOT lang:de", "lang:de net"}},
+		"lang:de OR net lang:de":       {{"lang:de", "net lang:de"}, {"lang:de", "lang:de OR net"}},
+		"net AND NOT type:text/html a": {{"NOT type:text/html", "net a"}},
+	} {
+		var got [][2]string
+		at := func(change func(*searchState)) string {
+			s := searchState{Query: query}
+			change(&s)
+			return s.Query
+		}
+		for _, f := range filtersOf(query, at) {
+			got = append(got, [2]string{f.Word, f.Without})
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", query, got, want)
 		}
 	}
 }

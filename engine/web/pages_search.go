@@ -206,13 +206,7 @@ func (v *searchView) fill(p *page, more bool) {
 		change(&s)
 		return p.Path("/", s.parameters()...)
 	}
-	for _, w := range words(v.State.Query) {
-		if isFilter(w) {
-			v.Filters = append(v.Filters, filterView{clean(w, titleShown), at(func(s *searchState) {
-				s.Query = withoutWord(s.Query, w)
-			})})
-		}
-	}
+	v.Filters = filtersOf(v.State.Query, at)
 	v.Facets = withFetched(facetsOf(p, v.State, v.Result.Facets), p, v.State, time.Now())
 	for _, o := range []index.Order{
 		index.OrderScore, index.OrderNewest, index.OrderOldest, index.OrderLargest, index.OrderFetched,
@@ -247,6 +241,23 @@ func (v *searchView) fill(p *page, more bool) {
 	}
 }
 
+// filtersOf are the filters of a query, with the operators NOT before them.
+func filtersOf(query string, at func(func(*searchState)) string) (list []filterView) {
+	all := words(query)
+	for i, w := range all {
+		if !isFilter(w) {
+			continue
+		}
+		for j := i; j > 0 && all[j-1] == "NOT"; j-- {
+			w = "NOT " + w
+		}
+		list = append(list, filterView{clean(w, titleShown), at(func(s *searchState) {
+			s.Query = without(all, func(j int) bool { return j == i })
+		})})
+	}
+	return list
+}
+
 var orderNames = map[index.Order]string{
 	index.OrderScore: "best first", index.OrderNewest: "newest", index.OrderOldest: "oldest",
 	index.OrderLargest: "longest", index.OrderFetched: "last fetched",
@@ -273,23 +284,20 @@ func faultOf(query string) string {
 
 // relax proposes wider searches: without filters, without quotes and signs.
 func (v *searchView) relax(at func(func(*searchState)) string) {
-	var kept, loose []string
-	for _, w := range words(v.State.Query) {
-		if !isFilter(w) {
-			kept = append(kept, w)
-		}
+	var loose []string
+	all := words(v.State.Query)
+	for _, w := range all {
 		if w = strings.TrimLeft(w, "+"); !strings.HasPrefix(w, "-") {
 			loose = append(loose, strings.ReplaceAll(w, `"`, ""))
 		}
 	}
-	add := func(what string, list []string) {
-		q := strings.Join(list, " ")
+	add := func(what, q string) {
 		if q != "" && q != v.State.Query {
 			v.Relax = append(v.Relax, choice{Text: what, Address: at(func(s *searchState) { s.Query = q })})
 		}
 	}
-	add("without filters", kept)
-	add("without quotes, + and -", loose)
+	add("without filters", without(all, func(i int) bool { return isFilter(all[i]) }))
+	add("without quotes, + and -", strings.Join(loose, " "))
 }
 
 // facetsOf makes links of counts: each value is a word of the query, or takes its word out again.
