@@ -57,6 +57,20 @@ const (
 	FailOverhead     Failure = "protocol_error/overhead" // far more bytes than the body is worth
 )
 
+// isKnown reports whether a failure is one of the constants. Outcomes store other names beside these, such as that of a
+// page which robots.txt denied.
+func (f Failure) isKnown() bool {
+	switch f {
+	case FailDNSNotFound, FailDNS, FailDNSTimeout, FailAddress, FailContact, FailPort, FailRefused, FailUnreachable,
+		FailDialTimeout, FailTLSTimeout, FailTLSVerify, FailTLSExpired, FailTLSName, FailTLSUntrusted, FailTLS,
+		FailFiles, FailWriteTimeout, FailHeadTimeout, FailTooSlow, FailStale, FailReset, FailClosed,
+		FailHeadTooLarge, FailCanceled, FailProxy, FailType, FailHeader, FailStatusLine, FailStatus, FailField,
+		FailLength, FailCoding, FailChunk, FailTrailer, FailInterim, FailOverhead:
+		return true
+	}
+	return false
+}
+
 // Kind says what a failure means for the URL and its host.
 type Kind uint8
 

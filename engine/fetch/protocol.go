@@ -22,7 +22,9 @@ type Protocol interface {
 
 // Checked returns a Protocol that makes the exchanges of p and completes their responses: it reads status and fields
 // from the head, and sets the times and the number of bytes that p leaves zero. A response whose head cannot be read
-// has a Failure then. Without its own times a page would be one of the year 1, and due again at once.
+// has a Failure then, and a Failure that is none of the constants becomes FailReset, with its name in Err: other names
+// are those of outcomes that are no failures of an exchange. Without its own times a page would be one of the year 1,
+// and due again at once.
 //
 // The context that p gets ends after Request.Timeout, or timeout without one; 0 means 60 s. So a transport that has no
 // bound of its own does not wait for ever.
@@ -47,6 +49,9 @@ func (c checked) Fetch(ctx context.Context, req *Request) *Response {
 	}
 	r.maxDecoded = cmp.Or(r.maxDecoded, defaultMaxDecoded)
 	if r.Failure != "" {
+		if !r.Failure.isKnown() {
+			r.Failure, r.Err = FailReset, &fault{r.Failure, r.Err}
+		}
 		return r
 	}
 	if f := r.parseHead(); f != nil {
