@@ -108,10 +108,10 @@ func NumberOf(name string) (number uint32, ok bool) {
 }
 
 // Files returns the base names of the WARC files that a segment begins, oldest first.
-func (s *Segments) Files(number uint32) ([]string, error) {
-	all, err := s.env.FS.List(s.env.Dir)
+func (g *Segments) Files(number uint32) ([]string, error) {
+	all, err := g.env.FS.List(g.env.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("listing %s: %w", s.env.Dir, err)
+		return nil, fmt.Errorf("listing %s: %w", g.env.Dir, err)
 	}
 	var names []string
 	for _, name := range all {

@@ -40,13 +40,13 @@ type Purged struct {
 //
 // relinked, if not nil, is called with every URL that lost inlinks: its anchors may have changed. They come in key
 // order from each segment.
-func (s *Segments) Purge(ctx context.Context, relinked func(key []byte) error) (Purged, error) {
-	g := purge{s: s, ctx: ctx, relinked: relinked, places: s.env.Sorter(nil)}
-	defer g.places.Close()
-	if err := g.run(); err != nil {
-		return g.result, fmt.Errorf("purge: %w", err)
+func (g *Segments) Purge(ctx context.Context, relinked func(key []byte) error) (Purged, error) {
+	p := purge{s: g, ctx: ctx, relinked: relinked, places: g.env.Sorter(nil)}
+	defer p.places.Close()
+	if err := p.run(); err != nil {
+		return p.result, fmt.Errorf("purge: %w", err)
 	}
-	return g.result, nil
+	return p.result, nil
 }
 
 // purge is one run of Purge.

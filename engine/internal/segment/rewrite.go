@@ -37,10 +37,10 @@ type rewriting struct {
 	place, pair []byte
 }
 
-func (s *Segments) newRewriting(ctx context.Context, run *storage.Run) *rewriting {
+func (g *Segments) newRewriting(ctx context.Context, run *storage.Run) *rewriting {
 	return &rewriting{
-		s: s, ctx: ctx, run: run, captures: s.env.Sorter(storage.FoldLast), moved: s.env.Sorter(nil),
-		cdx: s.env.Store.Scan(storage.CDXRange(), nil, nil),
+		s: g, ctx: ctx, run: run, captures: g.env.Sorter(storage.FoldLast), moved: g.env.Sorter(nil),
+		cdx: g.env.Store.Scan(storage.CDXRange(), nil, nil),
 	}
 }
 

@@ -14,35 +14,35 @@ import (
 // Create stores the next segment as open. What is stored in it goes on in the WARC file of the segment before, if that
 // has ended and another writer is not closed yet, and otherwise into a new file. The writer must end in Finish, Abandon
 // or Close.
-func (s *Segments) Create() (*Writer, error) {
-	seg, err := s.number()
+func (g *Segments) Create() (*Writer, error) {
+	seg, err := g.number()
 	if err != nil {
 		return nil, fmt.Errorf("opening a segment: %w", err)
 	}
-	w := s.newFetch(seg)
+	w := g.newFetch(seg)
 	w.open()
 	return w, nil
 }
 
 // number stores the next segment as open.
-func (s *Segments) number() (storage.Segment, error) {
-	s.createMu.Lock()
-	defer s.createMu.Unlock()
-	number, err := s.env.Store.NextSegmentNumber()
+func (g *Segments) number() (storage.Segment, error) {
+	g.createMu.Lock()
+	defer g.createMu.Unlock()
+	number, err := g.env.Store.NextSegmentNumber()
 	if err != nil {
 		return storage.Segment{}, err
 	}
-	seg := storage.Segment{Number: number, State: storage.SegmentOpen, Created: s.env.Now()}
-	return seg, s.env.Store.PutSegment(seg)
+	seg := storage.Segment{Number: number, State: storage.SegmentOpen, Created: g.env.Now()}
+	return seg, g.env.Store.PutSegment(seg)
 }
 
 // Resume opens a segment that exists. It reads back what the WARC files hold and calls each, if not nil, with every
 // attempt in them. More is stored into new files, which it shares with no other segment. The writer must end in Finish,
 // Abandon or Close.
-func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each Each) (*Writer, error) {
-	w := s.newFetch(seg)
+func (g *Segments) Resume(ctx context.Context, seg storage.Segment, each Each) (*Writer, error) {
+	w := g.newFetch(seg)
 	w.alone = true
-	files, _, err := s.readBack(ctx, w, each)
+	files, _, err := g.readBack(ctx, w, each)
 	if err != nil {
 		w.Close()
 		return nil, fmt.Errorf("reading segment %d back: %w", seg.Number, err)
@@ -55,24 +55,24 @@ func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each Each) (
 
 // Costs calls each with every attempt in the WARC files of a segment that is open and that nobody writes. It changes
 // nothing. What cannot be read ends a file: Resume and Seal say what is wrong with it.
-func (s *Segments) Costs(ctx context.Context, number uint32, each Each) error {
-	files, err := s.partsOf(&storage.Segment{Number: number, State: storage.SegmentOpen})
+func (g *Segments) Costs(ctx context.Context, number uint32, each Each) error {
+	files, err := g.partsOf(&storage.Segment{Number: number, State: storage.SegmentOpen})
 	for _, f := range files {
 		if err == nil {
-			err = s.costsOf(ctx, f, each)
+			err = g.costsOf(ctx, f, each)
 		}
 	}
 	return err
 }
 
 // costsOf is Costs for a part of one file.
-func (s *Segments) costsOf(ctx context.Context, part warc.FileInfo, each Each) error {
-	path := s.env.Dir + "/" + part.Name
-	size, err := s.env.FS.Size(path)
+func (g *Segments) costsOf(ctx context.Context, part warc.FileInfo, each Each) error {
+	path := g.env.Dir + "/" + part.Name
+	size, err := g.env.FS.Size(path)
 	if err != nil {
 		return err
 	}
-	f, err := s.env.FS.Open(path)
+	f, err := g.env.FS.Open(path)
 	if err != nil {
 		return err
 	}
@@ -103,21 +103,21 @@ func (s *Segments) costsOf(ctx context.Context, part warc.FileInfo, each Each) e
 //
 // Pages that were stored without content cannot be parsed: of an open segment they are left out, so that they are due
 // again; for a sealed one the error is ErrNoContent.
-func (s *Segments) Seal(ctx context.Context, seg storage.Segment) (Sealed, error) {
-	return s.SealAgain(ctx, seg, nil)
+func (g *Segments) Seal(ctx context.Context, seg storage.Segment) (Sealed, error) {
+	return g.SealAgain(ctx, seg, nil)
 }
 
 // SealAgain is Seal for a store that is made anew; nil is a segment that is sealed for the first time.
-func (s *Segments) SealAgain(ctx context.Context, seg storage.Segment, again *Again) (Sealed, error) {
-	w := s.newWriter(seg)
+func (g *Segments) SealAgain(ctx context.Context, seg storage.Segment, again *Again) (Sealed, error) {
+	w := g.newWriter(seg)
 	w.again = again
-	return s.sealFrom(ctx, w)
+	return g.sealFrom(ctx, w)
 }
 
 // sealFrom reads the segment of a new writer back, seals it and closes the writer.
-func (s *Segments) sealFrom(ctx context.Context, w *Writer) (Sealed, error) {
+func (g *Segments) sealFrom(ctx context.Context, w *Writer) (Sealed, error) {
 	defer w.Close()
-	files, torn, err := s.readBack(ctx, w, nil)
+	files, torn, err := g.readBack(ctx, w, nil)
 	if err != nil {
 		return Sealed{}, fmt.Errorf("parsing segment %d: %w", w.seg.Number, err)
 	}
@@ -127,13 +127,13 @@ func (s *Segments) sealFrom(ctx context.Context, w *Writer) (Sealed, error) {
 }
 
 // newFetch makes a writer without a WARC for what is fetched.
-func (s *Segments) newFetch(seg storage.Segment) *Writer {
-	w := s.newWriter(seg)
-	if s.env.ParseLater {
+func (g *Segments) newFetch(seg storage.Segment) *Writer {
+	w := g.newWriter(seg)
+	if g.env.ParseLater {
 		w.later = func(ctx context.Context, seg storage.Segment) (Sealed, error) {
-			again := s.newWriter(seg)
+			again := g.newWriter(seg)
 			again.closed = w.closed
-			return s.sealFrom(ctx, again)
+			return g.sealFrom(ctx, again)
 		}
 	}
 	return w
@@ -141,9 +141,9 @@ func (s *Segments) newFetch(seg storage.Segment) *Writer {
 
 // newWriter makes a writer without a WARC. Of a URL that was fetched twice within a segment, which only a crash can
 // cause, the later outcome counts.
-func (s *Segments) newWriter(seg storage.Segment) *Writer {
-	sorter := func() *storage.Sorter { return s.env.Sorter(storage.FoldLast) }
-	return &Writer{s: s, seg: seg, noted: &noted{}, links: sorter(), text: sorter(), cdx: sorter()}
+func (g *Segments) newWriter(seg storage.Segment) *Writer {
+	sorter := func() *storage.Sorter { return g.env.Sorter(storage.FoldLast) }
+	return &Writer{s: g, seg: seg, noted: &noted{}, links: sorter(), text: sorter(), cdx: sorter()}
 }
 
 // open makes a writer one that stores.

@@ -21,8 +21,8 @@ const fieldSegment = "seine-segment"
 
 // take returns a log in which a segment's part is begun: the one that the segment before has left, or a new one. alone
 // says that the segment shares no file.
-func (s *Segments) take(number uint32, alone bool) (*warc.Writer, error) {
-	p, env := &s.parts, &s.env
+func (g *Segments) take(number uint32, alone bool) (*warc.Writer, error) {
+	p, env := &g.parts, &g.env
 	prefix, field := filePrefix(number), segmentField(number)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,39 +48,39 @@ func (s *Segments) take(number uint32, alone bool) (*warc.Writer, error) {
 }
 
 // alone reports whether a file has no part of another segment, and gets none.
-func (s *Segments) alone(name string, number uint32) (bool, error) {
-	if s.parts.written(name) {
+func (g *Segments) alone(name string, number uint32) (bool, error) {
+	if g.parts.written(name) {
 		return false, nil
 	}
-	s.parts.mu.Lock()
-	defer s.parts.mu.Unlock()
-	for of, files := range s.parts.at {
+	g.parts.mu.Lock()
+	defer g.parts.mu.Unlock()
+	for of, files := range g.parts.at {
 		if of != number && slices.ContainsFunc(files, func(f warc.FileInfo) bool { return f.Name == name }) {
 			return false, nil
 		}
 	}
-	list, err := s.env.Store.SegmentList()
+	list, err := g.env.Store.SegmentList()
 	others := func(p storage.WARCPart) bool { return p.Segment != number }
 	return !slices.ContainsFunc(storage.WARCParts(list)[name], others), err
 }
 
 // partsOf returns where a segment is, in the order in which it was written.
-func (s *Segments) partsOf(seg *storage.Segment) (files []warc.FileInfo, err error) {
+func (g *Segments) partsOf(seg *storage.Segment) (files []warc.FileInfo, err error) {
 	if seg.State != storage.SegmentOpen {
 		for _, f := range seg.WARC {
 			files = append(files, warc.FileInfo{Name: f.Name, Start: f.Start, Size: f.Size, Records: int64(f.Records)})
 		}
 		return files, nil
 	}
-	s.parts.mu.Lock()
-	files, ok := s.parts.at[seg.Number]
-	s.parts.mu.Unlock()
+	g.parts.mu.Lock()
+	files, ok := g.parts.at[seg.Number]
+	g.parts.mu.Unlock()
 	if ok {
 		return slices.Clone(files), nil
 	}
-	names, err := s.Files(seg.Number) // of its own, such as the files of a fetchlist
+	names, err := g.Files(seg.Number) // of its own, such as the files of a fetchlist
 	for _, name := range names {
-		size, serr := s.env.FS.Size(s.env.Dir + "/" + name)
+		size, serr := g.env.FS.Size(g.env.Dir + "/" + name)
 		files, err = append(files, warc.FileInfo{Name: name, Size: size}), errors.Join(err, serr)
 	}
 	return files, err
@@ -90,33 +90,33 @@ func (s *Segments) partsOf(seg *storage.Segment) (files []warc.FileInfo, err err
 // the numbers of segments that are in the files and not in the list, in order. It reads what belongs to no sealed
 // segment, except files of fetchlists, which are whole. Call it once, before the segments are used; without it every
 // file counts as one of the segment in its name.
-func (s *Segments) Survey(ctx context.Context, list []storage.Segment) (unknown []uint32, err error) {
+func (g *Segments) Survey(ctx context.Context, list []storage.Segment) (unknown []uint32, err error) {
 	v := survey{
-		s: s, ctx: ctx, list: map[uint32]*storage.Segment{}, own: storage.WARCParts(list),
+		s: g, ctx: ctx, list: map[uint32]*storage.Segment{}, own: storage.WARCParts(list),
 		at: map[uint32][]warc.FileInfo{},
 	}
 	for i := range list {
 		v.list[list[i].Number] = &list[i]
 	}
-	names, err := s.env.FS.List(s.env.Dir)
+	names, err := g.env.FS.List(g.env.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("listing %s: %w", s.env.Dir, err)
+		return nil, fmt.Errorf("listing %s: %w", g.env.Dir, err)
 	}
 	slices.Sort(names)
 	for _, name := range names {
 		if number, ok := NumberOf(name); ok {
 			if err := v.file(name, number); err != nil {
-				return nil, fmt.Errorf("reading %s/%s: %w", s.env.Dir, name, err)
+				return nil, fmt.Errorf("reading %s/%s: %w", g.env.Dir, name, err)
 			}
 		}
 	}
-	s.parts.mu.Lock()
-	defer s.parts.mu.Unlock()
+	g.parts.mu.Lock()
+	defer g.parts.mu.Unlock()
 	for number, files := range v.at {
 		if v.list[number] == nil {
 			unknown = append(unknown, number)
 		}
-		s.parts.note(number, files)
+		g.parts.note(number, files)
 	}
 	slices.Sort(unknown)
 	return unknown, nil

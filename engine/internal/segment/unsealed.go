@@ -32,16 +32,16 @@ type Unsealed struct {
 // A segment may be sealed meanwhile: then the store has its fetches, and the result may have them too. So who calls it
 // takes a snapshot of the store afterwards, and keeps only what is of segments that are open in that. Nothing is there
 // twice then, and nothing is missing.
-func (s *Segments) Unsealed(u urlkey.URL) (list []Unsealed, err error) {
+func (g *Segments) Unsealed(u urlkey.URL) (list []Unsealed, err error) {
 	hash := xxh3.Hash(u.AppendKey(nil))
-	for _, number := range s.parts.unsealed() {
-		n := s.parts.notedOf(number)
+	for _, number := range g.parts.unsealed() {
+		n := g.parts.notedOf(number)
 		if n == nil {
 			continue
 		}
 		for _, at := range n.find(hash) {
-			f, ok, err := s.readUnsealed(u, number, at)
-			if errors.Is(err, fs.ErrNotExist) && s.parts.notedOf(number) != n {
+			f, ok, err := g.readUnsealed(u, number, at)
+			if errors.Is(err, fs.ErrNotExist) && g.parts.notedOf(number) != n {
 				break // it was sealed, and Purge has put another file in the place of this one
 			}
 			if err != nil {
@@ -56,13 +56,13 @@ func (s *Segments) Unsealed(u urlkey.URL) (list []Unsealed, err error) {
 }
 
 // readUnsealed reads one fetch of a segment back. ok is false if the record is of another URL.
-func (s *Segments) readUnsealed(u urlkey.URL, number uint32, at warc.Location) (was Unsealed, ok bool, err error) {
-	path := s.env.Dir + "/" + at.File
-	size, err := s.env.FS.Size(path)
+func (g *Segments) readUnsealed(u urlkey.URL, number uint32, at warc.Location) (was Unsealed, ok bool, err error) {
+	path := g.env.Dir + "/" + at.File
+	size, err := g.env.FS.Size(path)
 	if err != nil {
 		return was, false, err
 	}
-	f, err := s.env.FS.Open(path)
+	f, err := g.env.FS.Open(path)
 	if err != nil {
 		return was, false, err
 	}
@@ -82,7 +82,7 @@ func (s *Segments) readUnsealed(u urlkey.URL, number uint32, at warc.Location) (
 		defer a.Response.Release()
 	}
 	var scratch Scratch
-	s.readAgain(a, &scratch)
+	g.readAgain(a, &scratch)
 	if was.Segment = number; a.Response != nil {
 		was.Capture = captureOf(number, a, &scratch.outcome)
 	}
@@ -96,19 +96,19 @@ func (s *Segments) readUnsealed(u urlkey.URL, number uint32, at warc.Location) (
 }
 
 // readAgain is readOutcome of an attempt that was read back. A body that the WARC lacks cannot be parsed.
-func (s *Segments) readAgain(a *Attempt, scratch *Scratch) { s.readOutcome(a, scratch, a.dropped == 0) }
+func (g *Segments) readAgain(a *Attempt, scratch *Scratch) { g.readOutcome(a, scratch, a.dropped == 0) }
 
 // UnsealedCaptures calls fn with the key and the value that cdx will have of each capture that is durable in a segment
 // as Unsealed has them, in no order. It reads these segments from their first to their last page, and parses all.
-func (s *Segments) UnsealedCaptures(ctx context.Context, fn func(key, value []byte) error) error {
-	for _, number := range s.parts.unsealed() {
-		n := s.parts.notedOf(number)
+func (g *Segments) UnsealedCaptures(ctx context.Context, fn func(key, value []byte) error) error {
+	for _, number := range g.parts.unsealed() {
+		n := g.parts.notedOf(number)
 		if n == nil {
 			continue
 		}
 		for file, offsets := range n.all() {
-			err := s.capturesIn(ctx, number, file, offsets, fn)
-			if errors.Is(err, fs.ErrNotExist) && s.parts.notedOf(number) != n {
+			err := g.capturesIn(ctx, number, file, offsets, fn)
+			if errors.Is(err, fs.ErrNotExist) && g.parts.notedOf(number) != n {
 				break // as in Unsealed
 			}
 			if err != nil {
@@ -120,15 +120,15 @@ func (s *Segments) UnsealedCaptures(ctx context.Context, fn func(key, value []by
 }
 
 // capturesIn is UnsealedCaptures for records of one file.
-func (s *Segments) capturesIn(
+func (g *Segments) capturesIn(
 	ctx context.Context, number uint32, file string, offsets []int64, fn func(key, value []byte) error,
 ) (err error) {
-	path := s.env.Dir + "/" + file
-	size, err := s.env.FS.Size(path)
+	path := g.env.Dir + "/" + file
+	size, err := g.env.FS.Size(path)
 	if err != nil {
 		return err
 	}
-	f, err := s.env.FS.Open(path)
+	f, err := g.env.FS.Open(path)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (s *Segments) capturesIn(
 		if !ok || a.Response == nil {
 			continue
 		}
-		s.readAgain(a, &scratch)
+		g.readAgain(a, &scratch)
 		scratch.key = a.URL.AppendKey(scratch.key[:0])
 		scratch.cdx = captureOf(number, a, &scratch.outcome)
 		key = storage.AppendCDXKey(key[:0], scratch.key, scratch.outcome.Time)
