@@ -171,7 +171,8 @@ func (c *console) namesNext(cmd *cobra.Command, words []string, o *engine.Search
 // nextPage is the command that shows the hits behind those of a page; "": these are the last that can be seen.
 func nextPage(cmd *cobra.Command, words []string, o *engine.SearchOptions, r *engine.SearchResult) string {
 	next := o.Offset + o.Limit
-	if len(r.Hits) < o.Limit || next >= r.Total && !r.AtLeast || next+o.Limit > index.HitsMax {
+	limit := min(o.Limit, index.HitsMax-next) // of the last page that can be seen
+	if len(r.Hits) < o.Limit || next >= r.Total && !r.AtLeast || limit <= 0 {
 		return ""
 	}
 	line := cmd.CommandPath()
@@ -181,13 +182,16 @@ func nextPage(cmd *cobra.Command, words []string, o *engine.SearchOptions, r *en
 			value = strings.Join(list.GetSlice(), ",")
 		}
 		switch {
-		case f.Name == "offset":
+		case f.Name == "offset", f.Name == "limit" && limit < o.Limit:
 		case f.Value.Type() == "bool" && value == "true":
 			line += " --" + f.Name
 		default:
 			line += " --" + f.Name + "=" + shellWord(value)
 		}
 	})
+	if limit < o.Limit {
+		line += " --limit=" + strconv.Itoa(limit)
+	}
 	line += " --offset=" + strconv.Itoa(next)
 	if slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") }) {
 		line += " --"

@@ -4,8 +4,11 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/index"
@@ -45,6 +48,32 @@ func TestWrapped(t *testing.T) {
 	} {
 		if got := strings.Join(wrapped(c.text, c.columns), "|"); got != c.want {
 			t.Errorf("%q in %d columns: %q, want %q", c.text, c.columns, got, c.want)
+		}
+	}
+}
+
+// TestLastPage: the next page is named up to the last hit that can be seen, with as many hits as are left.
+func TestLastPage(t *testing.T) {
+	for _, c := range []struct {
+		offset, limit int
+		want          string
+	}{
+		{0, 30, "search --limit=30 --offset=30 net"},
+		{index.HitsMax - 60, 30, "search --limit=30 --offset=9970 net"},
+		{index.HitsMax - 40, 30, "search --limit=10 --offset=9990 net"},
+		{index.HitsMax - 30, 30, ""},
+	} {
+		cmd := &cobra.Command{Use: "search"}
+		o := engine.SearchOptions{}
+		cmd.Flags().IntVar(&o.Limit, "limit", 10, "")
+		cmd.Flags().IntVar(&o.Offset, "offset", 0, "")
+		args := []string{fmt.Sprint("--limit=", c.limit), fmt.Sprint("--offset=", c.offset)}
+		if err := cmd.ParseFlags(args); err != nil {
+			t.Fatal(err)
+		}
+		r := engine.SearchResult{Total: 1 << 20, Hits: make([]engine.Hit, c.limit)}
+		if got := nextPage(cmd, []string{"net"}, &o, &r); got != c.want {
+			t.Errorf("%d hits behind %d: %q, want %q", c.limit, c.offset, got, c.want)
 		}
 	}
 }
