@@ -5,6 +5,7 @@ package frontier
 import (
 	"context"
 	"errors"
+	"math"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -99,14 +100,21 @@ func (f *Frontier) home(key netip.Addr) *shard {
 
 func (f *Frontier) now() moment { return moment(f.o.Now().Sub(f.epoch)) }
 
+// moment is counted from now: a time that was stored has no monotonic reading, and the wall clock may have jumped since
+// the epoch.
 func (f *Frontier) moment(t time.Time) moment {
 	if t.IsZero() {
 		return 0
 	}
-	return max(moment(t.Sub(f.epoch)), 1)
+	now := f.o.Now()
+	return max(moment(now.Sub(f.epoch)).add(min(t.Sub(now), math.MaxInt64/2)), 1)
 }
 
-func (f *Frontier) time(m moment) time.Time { return f.epoch.Add(time.Duration(m)) }
+// time is the opposite, for those who store it.
+func (f *Frontier) time(m moment) time.Time {
+	now := f.o.Now()
+	return now.Add(time.Duration(m) - now.Sub(f.epoch))
+}
 
 // send posts an event to the shard that owns its host.
 func (f *Frontier) send(e *event) {
