@@ -244,8 +244,8 @@ type Options struct {
 	Events EventListener
 	// FS replaces the disk, for simulations and fault tests.
 	FS storage.FS
-	// Now replaces the clock, for tests; nil means time.Now. It is the engine's only clock and must not go back. While
-	// it stands still, no delay ends. Its year must be 1971 to 2261.
+	// Now replaces the clock, for tests; nil means the system's, which the engine keeps from going back. It is the
+	// engine's only clock and must not go back. While it stands still, no delay ends. Its year must be 1971 to 2261.
 	Now func() time.Time
 	// OnFatal is called when the store cannot continue: a sync failed, or the write-ahead log cannot be written. The
 	// process should exit and start again; what was acknowledged is kept. It is called on any goroutine, with locks
@@ -330,7 +330,7 @@ func (o Options) withDefaults() Options {
 		o.Normalizers = policy.DefaultNormalizers()
 	}
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = (&clock{read: time.Now}).now
 	}
 	if o.Filters == nil {
 		o.Filters = policy.DefaultFilters(o.Now())
