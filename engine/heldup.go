@@ -89,10 +89,13 @@ func (s *situation) stoppedBy() Cause {
 // diskFull says that fetchers wait for space.
 func (s *situation) diskFull() Cause {
 	c := Cause{CauseDiskFull, "the disk is nearly full, so fetchers wait", "free some space on it"}
-	if s.DiskFree > 0 && s.diskTotal > 0 {
+	if s.disk.Dir != "" {
+		c.Text = "the disk of " + s.disk.Dir + " is nearly full, so fetchers wait"
+	}
+	if s.DiskFree > 0 && s.disk.Total > 0 {
 		c.Text += fmt.Sprintf("; %s are free", size(float64(s.DiskFree)))
 		c.Help += fmt.Sprintf(": with %s the crawl goes on, and soon ends without; what was fetched is kept",
-			size(float64(visit.DiskEnough(s.diskTotal))))
+			size(float64(visit.DiskEnough(s.disk.Total))))
 	}
 	return c
 }

@@ -27,8 +27,8 @@ func (s *situation) look(w *work, f *fetching) {
 
 // lookAtDisk adds the space on the disk.
 func (s *situation) lookAtDisk(w *work) {
-	if free, total, err := w.store.DiskFree(); err == nil {
-		s.DiskFree, s.diskTotal = free, total
+	if disk, err := w.diskFree(); err == nil {
+		s.DiskFree, s.disk = disk.Free, disk
 	}
 }
 

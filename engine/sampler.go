@@ -116,8 +116,8 @@ func (s *sampler) read(x *Sample) reading {
 	if w.live.paused.Load() {
 		x.Paused = 1
 	}
-	if free, _, err := w.store.DiskFree(); err == nil {
-		x.DiskFreeBytes = float64(free)
+	if disk, err := w.diskFree(); err == nil {
+		x.DiskFreeBytes = float64(disk.Free)
 	}
 	if m, err := w.store.Counters(); err == nil {
 		x.DebtBytes = float64(m.Debt)

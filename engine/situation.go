@@ -19,19 +19,19 @@ import (
 // situation is all that a cause depends on.
 type situation struct {
 	Progress
-	stopped   StopReason // "": the crawl runs
-	err       error      // of a crawl that failed
-	holders   visit.Holder
-	troubles  []visit.Trouble   // of hosts, the most frequent first
-	refused   map[string]uint64 // links by reason
-	diskTotal uint64            // bytes; 0: not known
-	syncing   time.Duration     // for how long the sync that is under way has lasted
-	silent    time.Duration     // for how long no request has ended
-	lookups   int               // refills that wait for DNS
-	refills   int               // hosts whose URLs are being chosen, or wait for that
-	failing   int               // of HostsWaiting, those whose last visit failed
-	slow      int               // of HostsReady, slow ones, which wait for their share of the fetchers
-	doing     [visit.DoingCount]int
+	stopped  StopReason // "": the crawl runs
+	err      error      // of a crawl that failed
+	holders  visit.Holder
+	troubles []visit.Trouble   // of hosts, the most frequent first
+	refused  map[string]uint64 // links by reason
+	disk     visit.Disk        // that DiskFree is of
+	syncing  time.Duration     // for how long the sync that is under way has lasted
+	silent   time.Duration     // for how long no request has ended
+	lookups  int               // refills that wait for DNS
+	refills  int               // hosts whose URLs are being chosen, or wait for that
+	failing  int               // of HostsWaiting, those whose last visit failed
+	slow     int               // of HostsReady, slow ones, which wait for their share of the fetchers
+	doing    [visit.DoingCount]int
 	// processors are how busy they were in the last second or more.
 	processors processorShare
 	delay      time.Duration // of the crawl; negative: none

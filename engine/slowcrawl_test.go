@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -183,14 +184,17 @@ func TestOneGiantHost(t *testing.T) {
 	}
 }
 
-// nearlyFull is a disk of 1 GB of which a number of bytes are free.
+// nearlyFull is a disk of 1 GB of which a number of bytes are free. WARC files have another number.
 type nearlyFull struct {
 	storage.FS
-	free *atomic.Uint64
+	free, warc *atomic.Uint64
 }
 
-func (d nearlyFull) GetDiskUsage(string) (storage.DiskUsage, error) {
+func (d nearlyFull) GetDiskUsage(dir string) (storage.DiskUsage, error) {
 	free := d.free.Load()
+	if filepath.Base(dir) == "warc" {
+		free = d.warc.Load()
+	}
 	return storage.DiskUsage{AvailBytes: free, TotalBytes: 1e9, UsedBytes: 1e9 - free}, nil
 }
 
@@ -202,8 +206,9 @@ func TestNearlyFullDisk(t *testing.T) {
 	o.Delay = 100 * time.Millisecond
 	var passed atomic.Int64
 	o.Now = func() time.Time { return time.Now().Add(time.Duration(passed.Load())) }
-	disk := nearlyFull{FS: storage.NewMemFS(), free: new(atomic.Uint64)}
+	disk := nearlyFull{FS: storage.NewMemFS(), free: new(atomic.Uint64), warc: new(atomic.Uint64)}
 	disk.free.Store(900e6)
+	disk.warc.Store(900e6)
 	o.FS, o.Dir = disk, "/data"
 	e := open(t, o)
 	defer mustClose(t, e)
@@ -214,8 +219,8 @@ func TestNearlyFullDisk(t *testing.T) {
 	disk.free.Store(20e6)
 	full := func(s engine.Status) bool { return s.Progress.Cause.Kind == engine.CauseDiskFull }
 	s := await(t, e, "a full disk", full)
-	const want = "the disk is nearly full, so fetchers wait; 20 MB are free: free some space on it: with 312 MB " +
-		"the crawl goes on"
+	const want = "the disk of /data is nearly full, so fetchers wait; 20 MB are free: free some space on it: with " +
+		"312 MB the crawl goes on"
 	if got := s.Progress.Cause.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -228,6 +233,14 @@ func TestNearlyFullDisk(t *testing.T) {
 	}
 	disk.free.Store(900e6)
 	await(t, e, "more pages", func(now engine.Status) bool { return now.Progress.Fetched > s.Progress.Fetched })
+	disk.warc.Store(10e6) // which may be on a disk of their own
+	s = await(t, e, "a full disk of WARC files", full)
+	if got := s.Progress.Cause.String(); !strings.HasPrefix(got, "the disk of /data/warc is nearly full") ||
+		s.Store.DiskFreeBytes != 10e6 {
+		t.Errorf("%s; %d bytes are free", got, s.Store.DiskFreeBytes)
+	}
+	disk.warc.Store(900e6)
+	await(t, e, "more pages again", func(now engine.Status) bool { return now.Progress.Fetched > s.Progress.Fetched })
 	disk.free.Store(20e6)
 	await(t, e, "a full disk again", full)
 	passed.Add(int64(crawl.Patience))

@@ -109,8 +109,9 @@ type MemoryShare struct {
 // StoreStatus says what is stored. Counting takes longer the more there is, so counts may be older than the rest: AsOf
 // says how old, and is zero until the first count has ended.
 type StoreStatus struct {
-	DiskFreeBytes  uint64 `json:"disk_free_bytes"`  // of its file system, for this user, now; 0: not known
-	DiskTotalBytes uint64 `json:"disk_total_bytes"` // of its file system; 0: not known
+	// The space is that of the store's file system, or of the WARC files' if that is full before.
+	DiskFreeBytes  uint64 `json:"disk_free_bytes"`  // for this user, now; 0: not known
+	DiskTotalBytes uint64 `json:"disk_total_bytes"` // 0: not known
 	// Documents are those of the index that are not deleted, now.
 	Documents uint64 `json:"documents"`
 	// IndexChanges counts the times that searches began to find something else, since the engine was opened.

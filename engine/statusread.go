@@ -34,8 +34,8 @@ func (i *Inspector) Status() (Status, error) {
 		SlowWrites: tables.SlowWrites, BackgroundErrors: tables.BackgroundErrors,
 		CacheHits: tables.CacheHits, CacheMisses: tables.CacheMisses,
 	}
-	if free, total, err := w.store.DiskFree(); err == nil {
-		s.Store.DiskFreeBytes, s.Store.DiskTotalBytes = free, total
+	if disk, err := w.diskFree(); err == nil {
+		s.Store.DiskFreeBytes, s.Store.DiskTotalBytes = disk.Free, disk.Total
 	}
 	s.Store.Documents = w.index.Stats().Documents
 	s.Store.IndexChanges = w.index.Generation() - 1 // the first is as it was opened

@@ -149,7 +149,7 @@ func (w *work) network() (*network, error) {
 		}
 		page := w.pages.callback(w.o.OnPage, cmp.Or(w.o.PageWorkers, w.o.Processors), w.o.shares().pages)
 		w.net.err = w.net.open(&w.o, visit.Env{
-			Store: w.store, Dir: w.o.Dir, Admission: w.admission, Now: w.o.Now,
+			Store: w.store, Admission: w.admission, Now: w.o.Now, DiskFree: w.diskFree,
 			Delay:         func() time.Duration { return time.Duration(w.live.delay.Load()) },
 			MaxCrawlDelay: max(w.o.MaxCrawlDelay, 0),
 			Slots:         w.o.shares().slots, FactsBytes: w.o.shares().facts, GiveWay: w.index.NewPace().Worked,
@@ -497,13 +497,26 @@ func (w *work) mergeOnly(ctx context.Context, most int) (r IndexReport, err erro
 	if err != nil {
 		return r, err
 	}
-	free, total, err := w.store.DiskFree()
+	free, total, err := w.store.DiskFree("")
 	if err == nil && !roomTwice(free, total, c.TableBytes) {
 		return r, nil
 	}
 	merged, err := w.index.MergeSmallest(ctx, cmp.Or(max(most, 0), servedSegments))
 	r.Merged, r.Took = merged.Merged, w.took(start)
 	return r, wrapf(err, "merging index segments")
+}
+
+// diskFree returns the space of the file system of the store or of the WARC files, of which others may have made two:
+// of that which holds a crawl up first.
+func (w *work) diskFree() (visit.Disk, error) {
+	free, total, err := w.store.DiskFree("")
+	disk := visit.Disk{Dir: w.o.Dir, Free: free, Total: total}
+	free, total, warcErr := w.store.DiskFree(w.warcDir())
+	room := func(free, total uint64) int64 { return int64(free - visit.DiskLow(total)) }
+	if warcErr == nil && (err != nil || room(free, total) < room(disk.Free, disk.Total)) {
+		return visit.Disk{Dir: w.warcDir(), Free: free, Total: total}, nil
+	}
+	return disk, err
 }
 
 // roomTwice reports whether a disk with so many bytes, some of them free, has room for tables once more, and for a

@@ -3,6 +3,7 @@
 package storage
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -95,13 +96,14 @@ func (s *Store) RangeBytes(r Range) (uint64, error) {
 	return size, nil
 }
 
-// DiskFree returns how many bytes the store's filesystem has free for this user, and how many it has in
-// total. The caller sets watermarks. They must be well above what Pebble needs for compactions: on a
-// full disk it can't even delete.
-func (s *Store) DiskFree() (free, total uint64, err error) {
-	use, err := s.fs.GetDiskUsage(s.dir)
+// DiskFree returns how many bytes the filesystem of the store, or of another directory, has free for this user, and how
+// many it has in total. "" is the store's directory. The caller sets watermarks. They must be well above what Pebble
+// needs for compactions: on a full disk it can't even delete.
+func (s *Store) DiskFree(dir string) (free, total uint64, err error) {
+	dir = cmp.Or(dir, s.dir)
+	use, err := s.fs.GetDiskUsage(dir)
 	if err != nil {
-		return 0, 0, fmt.Errorf("reading the free space of %s: %w", s.dir, err)
+		return 0, 0, fmt.Errorf("reading the free space of %s: %w", dir, err)
 	}
 	return use.AvailBytes, use.TotalBytes, nil
 }

@@ -98,7 +98,7 @@ func TestDiskFree(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if free, total, err := s.DiskFree(); err != nil || free == 0 || total < free {
+	if free, total, err := s.DiskFree(""); err != nil || free == 0 || total < free {
 		t.Errorf("%d of %d, %v", free, total, err)
 	}
 }

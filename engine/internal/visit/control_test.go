@@ -194,7 +194,8 @@ func TestDisk(t *testing.T) {
 	w := newWorld(t, admission.Options{})
 	const total = 100 << 30
 	var free uint64 = total
-	w.env.DiskFree = func() (uint64, uint64, error) { return free, total, nil }
+	var err error
+	w.env.DiskFree = func() (Disk, error) { return Disk{"data", free, total}, err }
 	r := w.newRun(NewHosts(w.env), newList(w), Limits{})
 	r.Start(context.Background(), 1)
 	for i, v := range []struct {
@@ -202,18 +203,22 @@ func TestDisk(t *testing.T) {
 		after time.Duration
 		held  bool
 		fails bool
+		err   error // of reading what is free
 	}{
-		{diskLow, 0, false, false},
-		{diskLow - 1, 0, false, false}, // looked at a moment ago
-		{diskLow - 1, diskInterval, true, false},
-		{diskResume - 1, time.Hour, true, true},
-		{diskResume, diskInterval, false, false},
-		{diskResume - 1, time.Hour, false, false},
-		{1, diskInterval, true, false},
-		{1, 59 * time.Second, true, false},
-		{1, time.Second, true, true},
+		{diskLow, 0, false, false, nil},
+		{diskLow - 1, 0, false, false, nil}, // looked at a moment ago
+		{diskLow - 1, diskInterval, true, false, nil},
+		{diskResume - 1, time.Hour, true, true, nil},
+		{diskResume, diskInterval, false, false, nil},
+		{diskResume - 1, time.Hour, false, false, nil},
+		{1, diskInterval, true, false, nil},
+		{1, 59 * time.Second, true, false, nil},
+		{1, time.Second, true, true, nil},
+		{0, time.Hour, true, true, os.ErrPermission},
+		{diskResume, diskInterval, false, false, nil},
+		{0, diskInterval, false, false, os.ErrPermission},
 	} {
-		free = v.free
+		free, err = v.free, v.err
 		w.pass(v.after)
 		_, err := r.Tick(w.now(), time.Minute)
 		if held := r.Held() == HeldByDisk; held != v.held || errors.Is(err, ErrDiskLow) != v.fails {
@@ -237,7 +242,7 @@ func TestDisk(t *testing.T) {
 		{0, 0, nil, false},
 		{0, 1 << 40, os.ErrPermission, false},
 	} {
-		w.env.DiskFree = func() (uint64, uint64, error) { return v.free, v.total, v.err }
+		w.env.DiskFree = func() (Disk, error) { return Disk{"data", v.free, v.total}, v.err }
 		r := w.newRun(NewHosts(w.env), newList(w), Limits{})
 		_, err := r.Tick(w.now(), time.Minute)
 		if low := r.Held() == HeldByDisk; low != v.low || err != nil {

@@ -12,6 +12,7 @@ import (
 type diskWatch struct {
 	checked  time.Time
 	lowSince time.Time
+	low      Disk // as it was when it was last low
 }
 
 // DiskLow returns the free bytes below which fetching pauses, on a file system of a total of bytes.
@@ -21,28 +22,32 @@ func DiskLow(total uint64) uint64 { return min(diskLow, total/4) }
 func DiskEnough(total uint64) uint64 { return min(diskResume, total/4+total/16) }
 
 // look checks the free space every diskInterval. pause and resume say that the answer changed. The error says that
-// space has been short for patience.
+// space has been short for patience. A file system that does not say how much is free is not low; one that does not say
+// any more stays as it was.
 func (d *diskWatch) look(env *Env, now time.Time, patience time.Duration) (pause, resume bool, err error) {
 	if now.Sub(d.checked) < diskInterval {
 		return false, false, nil
 	}
 	d.checked = now
-	free, total, err := env.DiskFree()
-	if err != nil || total == 0 {
-		return false, false, nil // the file system does not say
-	}
-	low, enough := DiskLow(total), DiskEnough(total)
-	switch {
-	case free < low && d.lowSince.IsZero():
-		d.lowSince = now
-		env.Warn(fmt.Errorf("%w: %d MiB free for %s: fetching pauses", ErrDiskLow, free>>20, env.Dir))
+	disk, err := env.DiskFree()
+	known := err == nil && disk.Total > 0
+	switch low := !d.lowSince.IsZero(); {
+	case known && disk.Free < DiskLow(disk.Total) && !low:
+		d.lowSince, d.low = now, disk
+		env.Warn(fmt.Errorf("%w: %d MiB free for %s: fetching pauses", ErrDiskLow, disk.Free>>20, disk.Dir))
 		return true, false, nil
-	case free >= enough && !d.lowSince.IsZero():
+	case known && disk.Free >= DiskEnough(disk.Total) && low:
 		d.lowSince = time.Time{}
 		return false, true, nil
-	case !d.lowSince.IsZero() && now.Sub(d.lowSince) >= patience:
-		return false, false, fmt.Errorf("%w: %d MiB free for %s, at least %d are needed: free some space and run it "+
-			"again; everything fetched is kept", ErrDiskLow, free>>20, env.Dir, enough>>20)
+	case low:
+		if known {
+			d.low = disk
+		}
+		if now.Sub(d.lowSince) >= patience {
+			return false, false, fmt.Errorf("%w: %d MiB free for %s, at least %d are needed: free some space and run "+
+				"it again; everything fetched is kept",
+				ErrDiskLow, d.low.Free>>20, d.low.Dir, DiskEnough(d.low.Total)>>20)
+		}
 	}
 	return false, false, nil
 }

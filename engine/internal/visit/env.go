@@ -20,11 +20,16 @@ import (
 // With more space, the next run goes on.
 var ErrDiskLow = errors.New("disk is nearly full")
 
+// Disk is the space of the file system of a directory, in bytes. Total 0 means that it is not known.
+type Disk struct {
+	Dir         string
+	Free, Total uint64
+}
+
 // Env is what the package needs. Every field is required, except where it says otherwise. Functions may be called from
 // any goroutine, except where it says otherwise.
 type Env struct {
 	Store     *storage.Store
-	Dir       string // data directory, only for messages
 	Admission *admission.Admission
 	// Client makes exchanges. Resolver finds the addresses of hosts before their visits, so that hosts with the same
 	// address take turns; nil: the client resolves, and the frontier learns addresses from responses.
@@ -52,9 +57,8 @@ type Env struct {
 	Delay func() time.Duration
 	// MaxCrawlDelay is the longest Crawl-delay of a host that is visited; 0: any.
 	MaxCrawlDelay time.Duration
-	// DiskFree returns the free and the total bytes of the file system that the crawl fills; total 0: not known. nil
-	// means Store.DiskFree.
-	DiskFree func() (free, total uint64, err error)
+	// DiskFree returns the space of the file system that the crawl fills; of several, that which is full first.
+	DiskFree func() (Disk, error)
 	// Links normalizes the sitemaps that robots.txt files name; nil: sitemaps are ignored.
 	Links policy.URLNormalizers
 	// Busy, if not nil, is called when a refill begins. What it returns is called when the refill ends, on the same

@@ -69,9 +69,6 @@ type authority struct {
 
 // NewHosts returns an empty memory.
 func NewHosts(env Env) *Hosts {
-	if env.DiskFree == nil {
-		env.DiskFree = env.Store.DiskFree
-	}
 	return &Hosts{env: env, size: hostsMax, most: cmp.Or(env.FactsBytes, factsBytes), soon: map[*authority]struct{}{},
 		by: map[urlkey.HostKey]*list.Element{}, lru: list.New(),
 		leaving: map[urlkey.HostKey]*authority{}, slots: newSlots(env.Slots)}

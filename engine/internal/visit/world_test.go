@@ -56,8 +56,9 @@ func newWorldOn(t testing.TB, o admission.Options, fs storage.FS) *world {
 	a := admission.New(o)
 	w.must(a.Load())
 	w.env = Env{
-		Store: w.store, Dir: "data", Admission: a, Client: w.web, Agent: "seine", Now: w.now, Warn: w.warn,
-		Delay: func() time.Duration { return time.Duration(w.delay.Load()) },
+		Store: w.store, Admission: a, Client: w.web, Agent: "seine", Now: w.now, Warn: w.warn,
+		Delay:    func() time.Duration { return time.Duration(w.delay.Load()) },
+		DiskFree: func() (Disk, error) { return Disk{}, nil },
 	}
 	w.must(w.store.WARCFS().MkdirAll("warc"))
 	w.segments = w.segmentsOn(w.store.WARCFS())
