@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -173,18 +172,21 @@ func TestDeleteRangeBesideOthers(t *testing.T) {
 	defer in.Abort()
 	w := in.Table(CDXRange())
 	var done atomic.Bool // looked at without waiting, so that the race detector sees both sides as they come
+	others := make(chan error, 1)
 	go func() {
-		defer done.Store(true)
-		for n := range uint32(200) {
-			if err := in.DeleteRange(Fetchlist(n + 1)); err != nil {
-				t.Error(err)
-			}
+		var err error
+		for n := uint32(1); err == nil && !done.Load(); n++ {
+			err = in.DeleteRange(Fetchlist(n))
 		}
+		others <- err
 	}()
-	for n := 0; !done.Load(); n++ {
+	for n := range 3000 {
 		if err := w.DeleteRange(fmt.Appendf(nil, "%09d", n), fmt.Appendf(nil, "%09da", n)); err != nil {
 			t.Error(err)
 		}
-		runtime.Gosched()
+	}
+	done.Store(true)
+	if err := <-others; err != nil {
+		t.Error(err)
 	}
 }
