@@ -109,7 +109,7 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	}
 	defer e.running.Unlock()
 	defer e.w.takeMemory()()
-	if err := o.Limits.validate(); err != nil {
+	if err := o.validate(); err != nil {
 		return CrawlReport{}, fmt.Errorf("crawling: %w", err)
 	}
 	ctx, cancel := e.within(ctx)
@@ -235,6 +235,9 @@ func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error)
 		return IndexReport{}, err
 	}
 	defer leave()
+	if err := o.validate(); err != nil {
+		return IndexReport{}, fmt.Errorf("index: %w", err)
+	}
 	if o.MergeOnly {
 		return e.w.mergeOnly(ctx, o.MaxSegments)
 	}

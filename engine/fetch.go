@@ -76,7 +76,7 @@ func chosen(sel phases.Selection, list []phases.Choice) visit.Chosen {
 // fetch is Engine.Fetch. begun is called when the fetchers begin.
 func (w *work) fetch(ctx context.Context, o FetchOptions, begun func(*fetching)) (FetchReport, error) {
 	start := w.now()
-	err := o.Limits.validate()
+	err := o.validate()
 	if err == nil {
 		_, err = w.network()
 	}

@@ -3,7 +3,9 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -80,7 +82,7 @@ func (o *GenerateOptions) validate() error {
 type FetchOptions struct {
 	Segment uint32 // an open segment made by Generate
 	Limits
-	// Patience is as in CrawlOptions; 0 means 10 s.
+	// Patience is as in CrawlOptions; 0 means 10 s, and negative values are refused.
 	Patience time.Duration
 	// Progress, if not nil, is called about once a second. It runs on the goroutine that called Fetch and holds it
 	// up: while it runs, Fetch notices neither the end nor a limit. It must not call Engine.Close, which waits for
@@ -88,6 +90,10 @@ type FetchOptions struct {
 	Progress func(Progress)
 
 	parse bool // also with Options.ParseLater: the segment goes on to updatedb
+}
+
+func (o *FetchOptions) validate() error {
+	return cmp.Or(o.Limits.validate(), notNegative("Patience", o.Patience))
 }
 
 // DedupOptions say which pages are compared and which of equal ones is kept. The zero value compares all pages.
@@ -129,6 +135,16 @@ type IndexOptions struct {
 	keys *storage.Sorter // of more pages
 }
 
+func (o *IndexOptions) validate() error {
+	switch {
+	case o.MaxSegments < 0:
+		return fmt.Errorf("MaxSegments %d: want 0 (what merges leave) or more", o.MaxSegments)
+	case o.MergeOnly && (o.Segments != nil || o.Refresh || o.EveryDocument || o.Resend):
+		return errors.New("MergeOnly does nothing else: want no Segments, Refresh, EveryDocument or Resend beside it")
+	}
+	return nil
+}
+
 // Limits end a crawl or a fetch early. What else is due stays due. 0 means no bound; negative values are refused.
 type Limits struct {
 	// MaxPages bounds the number of fetched pages. It is exact.
@@ -157,8 +173,8 @@ type CrawlOptions struct {
 	// Limits count from the start of this crawl; Engine.SetLimits replaces them.
 	Limits
 	// Patience is how long a crawl with nothing else to do waits for hosts that sleep after failures, and for a full
-	// disk to gain space; 0 means 10 s. For hosts that requested a pause (429, 503) a crawl waits seven times as
-	// long. What these hosts still have is due in the next crawl.
+	// disk to gain space; 0 means 10 s, and negative values are refused. For hosts that requested a pause (429, 503) a
+	// crawl waits seven times as long. What these hosts still have is due in the next crawl.
 	Patience time.Duration
 	// Abort ends the crawl at once when it is canceled: phases are cut short, and only the OnPage calls for fetches
 	// that were stored, up to one for each fetcher, are waited for. What was synced is kept, and the next crawl takes
@@ -170,4 +186,17 @@ type CrawlOptions struct {
 	// waits for the crawl to seal what it has.
 	Progress      func(Progress)
 	ProgressEvery time.Duration
+}
+
+func (o *CrawlOptions) validate() error {
+	return cmp.Or(
+		o.Limits.validate(), notNegative("Patience", o.Patience), notNegative("ProgressEvery", o.ProgressEvery),
+	)
+}
+
+func notNegative(name string, d time.Duration) error {
+	if d < 0 {
+		return fmt.Errorf("%s %s: want 0 (the default) or more", name, d)
+	}
+	return nil
 }

@@ -88,3 +88,28 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+// TestCallOptions: what a call is given and cannot mean is refused, with its name.
+func TestCallOptions(t *testing.T) {
+	t.Parallel()
+	e := open(t, siteOptions(t))
+	defer mustClose(t, e)
+	ctx := t.Context()
+	crawl := func(o engine.CrawlOptions) error { _, err := e.Crawl(ctx, o); return err }
+	fetch := func(o engine.FetchOptions) error { _, err := e.Fetch(ctx, o); return err }
+	index := func(o engine.IndexOptions) error { _, err := e.Index(ctx, o); return err }
+	for name, err := range map[string]error{
+		"MaxPages -1":       crawl(engine.CrawlOptions{Limits: engine.Limits{MaxPages: -1}}),
+		"Patience -1s":      crawl(engine.CrawlOptions{Patience: -time.Second}),
+		"ProgressEvery -2s": crawl(engine.CrawlOptions{ProgressEvery: -2 * time.Second}),
+		"MaxBytes -1":       fetch(engine.FetchOptions{Limits: engine.Limits{MaxBytes: -1}}),
+		"Patience -3s":      fetch(engine.FetchOptions{Patience: -3 * time.Second}),
+		"MaxSegments -1":    index(engine.IndexOptions{MaxSegments: -1}),
+		"MaxSegments -2":    index(engine.IndexOptions{MaxSegments: -2, MergeOnly: true}),
+		"no Segments":       index(engine.IndexOptions{MergeOnly: true, Resend: true}),
+	} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -372,9 +372,6 @@ func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 
 // buildIndex makes documents of pages, makes them searchable, and merges what is to be merged.
 func (w *work) buildIndex(ctx context.Context, o IndexOptions) (IndexReport, error) {
-	if o.MaxSegments < 0 {
-		return IndexReport{}, fmt.Errorf("index: MaxSegments %d: want 0 (what merges leave) or more", o.MaxSegments)
-	}
 	return w.buildMerged(ctx, o, func(ctx context.Context) (index.MergeReport, error) {
 		if o.MaxSegments > 0 {
 			return w.index.MergeTo(ctx, o.MaxSegments)
@@ -501,7 +498,7 @@ func (w *work) mergeOnly(ctx context.Context, most int) (r IndexReport, err erro
 	if err == nil && !roomTwice(free, total, c.TableBytes) {
 		return r, nil
 	}
-	merged, err := w.index.MergeSmallest(ctx, cmp.Or(max(most, 0), servedSegments))
+	merged, err := w.index.MergeSmallest(ctx, cmp.Or(most, servedSegments))
 	r.Merged, r.Took = merged.Merged, w.took(start)
 	return r, wrapf(err, "merging index segments")
 }

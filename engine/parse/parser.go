@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"strings"
 	"time"
 
@@ -102,7 +101,7 @@ func (f SignerFunc) Sign(in *Input, page *Page) Signature { return f(in, page) }
 
 // Options configures Parsers. The zero value parses HTML, XHTML, plain text, sitemaps and feeds.
 type Options struct {
-	// Parsers adds or replaces parsers by media type, in lower case and without parameters: "application/pdf".
+	// Parsers adds or replaces parsers by media type, without parameters and in any case: "application/pdf".
 	// A nil Parser disables a type. New copies the map.
 	Parsers map[string]Parser
 	// Filters run in this order after the parser; nil means none. The slice must not change after New.
@@ -140,7 +139,9 @@ func New(o Options) *Parsers {
 		"application/x-gzip":    ParserFunc(parseGzip),
 		"application/feed+json": ParserFunc(parseJSONFeed),
 	}}
-	maps.Copy(p.by, o.Parsers)
+	for mediaType, parser := range o.Parsers {
+		p.by[strings.ToLower(mediaType)] = parser
+	}
 	if p.o.Signer == nil {
 		p.o.Signer = SignerFunc(ContentSignature)
 	}

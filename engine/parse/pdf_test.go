@@ -14,7 +14,7 @@ import (
 // type without a parser. A command that does not start is another error.
 func TestPDF(t *testing.T) {
 	read := func(command ...string) (*parse.Page, error) {
-		own := map[string]parse.Parser{"application/pdf": parse.PDF(&pdf.Reader{Command: command})}
+		own := map[string]parse.Parser{"Application/PDF": parse.PDF(&pdf.Reader{Command: command})}
 		in := parse.Input{URL: mustURL(t, "https://example.org/dir/a.pdf"), Body: []byte("%PDF-1.7")}
 		p := new(parse.Page)
 		return p, parse.New(parse.Options{Parsers: own}).Parse(&in, p)
