@@ -30,7 +30,7 @@ const (
 // TestLateResponse: a second response that comes while a connection is idle is never that of the next request, and the
 // server gets no kept connection any more.
 func TestLateResponse(t *testing.T) {
-	sent := make(chan bool, 10)
+	idle, sent := make(chan bool), make(chan bool)
 	s := serve(t, func(s *server, c net.Conn, r *bufio.Reader) {
 		if s.count() > 1 {
 			io.WriteString(c, secondPage)
@@ -38,13 +38,14 @@ func TestLateResponse(t *testing.T) {
 			return
 		}
 		io.WriteString(c, firstPage)
-		time.Sleep(10 * time.Millisecond)
+		<-idle
 		io.WriteString(c, smuggled)
-		sent <- true
+		close(sent)
 		s.head(r)
 	})
 	cl := client(t, nil)
 	cl.Fetch(context.Background(), &fetch.Request{URL: s.url("/")}).Release()
+	close(idle)
 	<-sent
 	for range 3 {
 		r := cl.Fetch(context.Background(), &fetch.Request{URL: s.url("/")})
