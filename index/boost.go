@@ -142,7 +142,11 @@ func decodeBoosts(b []byte, n int) (block *boostBlock, count uint32, err error) 
 	return block, count, nil
 }
 
-func validBoost(f float64) bool { return f > 0 && f <= math.MaxFloat64 }
+// LeastBoost is the smallest Document.Boost. With far smaller ones products have no digits left: scores that differ
+// would be equal, in one order of multiplication and not in another.
+const LeastBoost = 1e-100
+
+func validBoost(f float64) bool { return f >= LeastBoost && f <= math.MaxFloat64 }
 
 // factor returns a document's factor; ok is false for none.
 func (b boosts) factor(doc uint32) (f float64, ok bool) {

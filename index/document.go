@@ -47,7 +47,7 @@ type Document struct {
 	Date time.Time
 	// Fetched is when the text was fetched, for the filter fetched:, OrderFetched and hits. It is kept as Date is.
 	Fetched time.Time
-	// Boost multiplies the document's score in every search. 0 means 1; it must be positive and finite.
+	// Boost multiplies the document's score in every search. 0 means 1; it must be at least LeastBoost, and finite.
 	Boost float64
 	// ShowTitle and ShowText come back with hits, for display. If not empty, ShowTitle replaces the page's title, and
 	// ShowText replaces the page's text as the text that snippets are cut from. Neither is searched. ShowTitle must
@@ -97,7 +97,7 @@ func (d *Document) Check() error {
 		return refuse("its title to show has %d bytes, more than %d", n, ShowTitleMax)
 	}
 	if d.Boost != 0 && !validBoost(d.Boost) {
-		return refuse("its boost is %v, not positive and finite", d.Boost)
+		return refuse("its boost is %v: want at least %v, and finite", d.Boost, LeastBoost)
 	}
 	for _, v := range []struct {
 		what string

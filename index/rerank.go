@@ -89,7 +89,7 @@ func (x *execution) rerank(root *node, best []candidate) {
 			scores[i] = s.all[i].score
 		}
 		need, n := nthLargest(scores, x.wanted), first
-		for n < len(best) && best[n].score*s.most.most >= need {
+		for n < len(best) && best[n].score*s.most.most >= need*(1-1e-12) { // for rounding
 			n++
 		}
 		s.expect(first, n)

@@ -52,7 +52,7 @@ func drawShown(t *rapid.T, d *index.Document) {
 		d.Author = rapid.StringN(1, 10, 40).Draw(t, "author")
 	}
 	if what&32 != 0 {
-		d.Boost = rapid.OneOf(rapid.SampledFrom([]float64{0.5, 1, 2, math.SmallestNonzeroFloat64, math.MaxFloat64}),
+		d.Boost = rapid.OneOf(rapid.SampledFrom([]float64{0.5, 1, 2, index.LeastBoost, math.MaxFloat64}),
 			rapid.Float64Range(0.01, 100)).Draw(t, "boost")
 	}
 }
@@ -321,6 +321,7 @@ func TestBoundsOfDocuments(t *testing.T) {
 		"title to show":        func(d *index.Document) { d.ShowTitle = strings.Repeat("t", index.ShowTitleMax+1) },
 		"boost is NaN":         func(d *index.Document) { d.Boost = math.NaN() },
 		"boost is +Inf":        func(d *index.Document) { d.Boost = math.Inf(1) },
+		"boost is 1e-300":      func(d *index.Document) { d.Boost = 1e-300 },
 		"boost is -1":          func(d *index.Document) { d.Boost = -1 },
 		"fetch time is in":     func(d *index.Document) { d.Fetched = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"in the year 10000":    func(d *index.Document) { d.Date = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) },
