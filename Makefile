@@ -29,7 +29,7 @@ race: ## all tests, with the race detector where a C compiler allows it
 	@if [ "$$(go env GOHOSTARCH)" = amd64 ]; then GOARCH=386 go test -run Golden ./bench/simweb; fi
 	@# pdf's process may not have the memory that the detector takes.
 	@if command -v cc >/dev/null; then \
-	  CGO_ENABLED=1 go test -race -short -parallel 4 -timeout 20m \
+	  CGO_ENABLED=1 go test -race -short -parallel 4 -timeout 40m \
 	    $$(go list ./frontier ./engine/... ./storage/... ./index/... | grep -v parse/pdf); \
 	fi
 
