@@ -38,7 +38,11 @@ func heldCrawl(t *testing.T, o engine.Options) (e *engine.Engine, host string) {
 	done := make(chan error, 1)
 	go func() {
 		seeds := engine.InjectOptions{URLs: []string{server.URL}}
-		_, err := e.Crawl(t.Context(), engine.CrawlOptions{Inject: seeds})
+		_, err := e.Crawl(t.Context(), engine.CrawlOptions{Inject: seeds, Progress: func(p engine.Progress) {
+			if p.Phase == "settling" { // a crawl that was stopped ends as soon as it can
+				<-answer
+			}
+		}})
 		done <- err
 	}()
 	t.Cleanup(func() {
