@@ -10,18 +10,19 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// sitemaps returns the sitemaps that were found in robots.txt files since the last call. Those of the hosts of a
-// segment that an earlier process may have fetched come from hostdb, where that has left them. Any goroutine may call
-// it.
-func (w *work) sitemaps(segment uint32) (keys []urlkey.Key) {
+// sitemaps returns the sitemaps that were found in robots.txt files and that no call of done has removed. Those of the
+// hosts of a segment that an earlier process may have fetched come from hostdb, where that has left them. Any goroutine
+// may call it.
+func (w *work) sitemaps(segment uint32) (keys []urlkey.Key, done func()) {
+	done = func() {}
 	if w.net.opened.Load() {
-		keys = w.net.hosts.Sitemaps()
+		keys, done = w.net.hosts.Sitemaps()
 		if segment >= w.net.first {
-			return keys
+			return keys, done
 		}
 	}
 	if !w.o.Sitemaps {
-		return keys
+		return keys, done
 	}
 	sc := w.store.Scan(storage.ParseLinks(segment), nil, nil)
 	defer sc.Close()
@@ -40,5 +41,5 @@ func (w *work) sitemaps(segment uint32) (keys []urlkey.Key) {
 		ok = sc.SeekGE(phases.PrefixEnd([]byte(host)))
 	}
 	w.warn(wrapf(sc.Err(), "sitemaps of segment %d", segment))
-	return keys
+	return keys, done
 }

@@ -54,7 +54,7 @@ const byName = "name"
 // hostsPage lists hosts: GET /hosts?find=…&by=…&after=…&back=….
 func (h *Handler) hostsPage(w http.ResponseWriter, r *http.Request) {
 	p := &page{Room: "hosts", Title: "Hosts", base: h.o.Prefix}
-	v := &hostsView{Done: doneText(r), Find: strings.ToLower(clean(r.URL.Query().Get("find"), queryMax))}
+	v := &hostsView{Done: doneText(r), Find: hostPart(r.URL.Query().Get("find"))}
 	ctx, cancel := context.WithTimeout(r.Context(), listTime)
 	defer cancel()
 	query := r.URL.Query()
@@ -99,6 +99,26 @@ func (h *Handler) hostsPage(w http.ResponseWriter, r *http.Request) {
 	v.Blocked, _ = h.e.Inspect().Blocked() // the list is worth showing without them
 	p.Body = v
 	h.show(w, http.StatusOK, "hosts", p)
+}
+
+// hostPart is the part of a host name that somebody looks for: of a URL, complete or without its scheme, its host.
+func hostPart(find string) string {
+	find = strings.ToLower(clean(find, queryMax))
+	scheme, rest, whole := strings.Cut(find, "://")
+	if whole {
+		find = rest
+	}
+	if end := strings.IndexAny(find, "/?#"); end > 0 {
+		find = find[:end]
+	}
+	find = find[strings.LastIndexByte(find, '@')+1:]
+	switch scheme {
+	case "http":
+		return strings.TrimSuffix(find, ":80")
+	case "https":
+		return strings.TrimSuffix(find, ":443")
+	}
+	return find
 }
 
 // columnsOf are the heads of the list of hosts, each with the way to its order.

@@ -57,6 +57,29 @@ func TestSorted(t *testing.T) {
 	}
 }
 
+// TestHostsFound: a host is found by a part of its name, and by any of its URLs.
+func TestHostsFound(t *testing.T) {
+	s := newSite(t)
+	h := New(s.e, Options{})
+	for _, find := range []string{
+		s.host, s.host[2:], " " + s.host + " ", s.url, s.url + "/a?b#c", s.host + "/a", "HTTP://user@" + s.host,
+	} {
+		address := "/hosts?find=" + url.QueryEscape(find)
+		if _, _, body := opens(t, h, address); !strings.Contains(body, `<bdi dir="ltr">`+s.host) {
+			t.Errorf("%q finds nothing", find)
+		}
+	}
+	for find, want := range map[string]string{
+		"https://a.example:443/b": "a.example", "http://a.example:80": "a.example",
+		"https://a.example:80": "a.example:80",
+		"/":                    "/", "://": "", "": "",
+	} {
+		if got := hostPart(find); got != want {
+			t.Errorf("%q: %q, want %q", find, got, want)
+		}
+	}
+}
+
 // TestURLsOfPort: the URLs of a host that is known with a port only are found by its name.
 func TestURLsOfPort(t *testing.T) {
 	s := newSite(t)

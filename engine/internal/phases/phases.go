@@ -68,9 +68,9 @@ type Env struct {
 	AnchorLength  int
 	// MaxInterval is the longest time between two fetches of a URL; whole seconds count.
 	MaxInterval time.Duration
-	// Sitemaps returns the sitemaps found since the last call, or those of a segment's hosts; nil: there are none.
-	// UpdateDB calls it.
-	Sitemaps func(segment uint32) []urlkey.Key
+	// Sitemaps returns the sitemaps that were found and in no update yet, or those of a segment's hosts; nil: there are
+	// none. UpdateDB calls it, and calls done once crawldb has them.
+	Sitemaps func(segment uint32) (keys []urlkey.Key, done func())
 	// Deletes begins to remove documents from the search index, within an ingestion. Dedup calls it, and
 	// one of Finish and Abort before the ingestion ends.
 	Deletes func(ing *storage.Ingestion) Deletes

@@ -59,6 +59,7 @@ func (u *update) apply(ctx context.Context, seg storage.Segment) error {
 	if err := ing.Commit(); err != nil {
 		return err
 	}
+	u.sitemaps()
 	for _, j := range joinings {
 		u.result.Woken = append(u.result.Woken, j.hosts.woken...)
 	}

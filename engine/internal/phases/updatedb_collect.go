@@ -474,18 +474,18 @@ func (c *collector) add(key urlkey.Key, sum linkSum, sitemap, again bool, v admi
 }
 
 // addSitemaps adds the sitemaps that were found: those that crawldb does not know get the score of a seed,
-// so that they are fetched before the pages that they lead to. One collector of a segment does this.
-func (c *collector) addSitemaps() error {
+// so that they are fetched before the pages that they lead to. One collector of a segment does this. done is to be
+// called when the update is committed.
+func (c *collector) addSitemaps() (done func(), err error) {
 	if c.p.env.Sitemaps == nil {
-		return nil
+		return func() {}, nil
 	}
-	keys := c.p.env.Sitemaps(c.segment)
-	slices.Sort(keys)
-	for _, k := range slices.Compact(keys) {
+	keys, done := c.p.env.Sitemaps(c.segment)
+	for _, k := range slices.Compact(slices.Sorted(slices.Values(keys))) {
 		v := c.p.env.Admission.VerdictKey(k, admission.Facts{})
 		if err := c.add(k, linkSum{}, true, false, v); err != nil {
-			return fmt.Errorf("sitemap %s: %w", k, err)
+			return nil, fmt.Errorf("sitemap %s: %w", k, err)
 		}
 	}
-	return nil
+	return done, nil
 }

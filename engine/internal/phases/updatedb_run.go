@@ -32,6 +32,7 @@ type update struct {
 	now        int64
 	collectors []*collector
 	signatures signatureNotes
+	sitemaps   func() // what is to be called when crawldb has the sitemaps that collect added
 }
 
 func (p *Phases) newUpdate(segment uint32, result *Updated) *update {
@@ -67,7 +68,7 @@ func (u *update) collect(ctx context.Context, pages uint64) error {
 		return u.collectors[i].collect(ctx, from[i], to)
 	})
 	if err == nil {
-		err = u.collectors[0].addSitemaps()
+		u.sitemaps, err = u.collectors[0].addSitemaps()
 	}
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ package phases
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -394,13 +395,22 @@ func TestRefusedForGood(t *testing.T) {
 }
 
 // TestSitemaps: a sitemap that is not known gets a seed's score, at once or when it comes into scope; one that is known
-// stays as it is.
+// stays as it is. An update that fails loses none.
 func TestSitemaps(t *testing.T) {
 	w := newWorld(t, admission.Options{})
 	defer w.close()
 	w.inject(hostA)
 	w.sitemaps = []urlkey.Key{w.key(hostA + "sitemap.xml"), w.key(hostW + "sitemap.xml"), w.key(hostA)}
-	w.update(page{url: hostA})
+	segment := w.seal(page{url: hostA})
+	ctx, cancel := context.WithCancel(context.Background())
+	w.collected = cancel
+	if _, err := w.p.UpdateDB(ctx, segment); !errors.Is(err, context.Canceled) {
+		t.Fatalf("canceled: %v", err)
+	}
+	w.collected = nil
+	if _, err := w.p.UpdateDB(context.Background(), segment); err != nil {
+		t.Fatal(err)
+	}
 	w.sitemaps = []urlkey.Key{w.key(hostA + "sitemap.xml"), w.key(hostW + "sitemap.xml")}
 	before := w.dump()
 	w.update()

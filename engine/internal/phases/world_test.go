@@ -39,8 +39,10 @@ type world struct {
 	p        *Phases
 	now      int64 // ms
 	sitemaps []urlkey.Key
-	deleted  []urlkey.Key
-	segment  uint32 // the last
+	// collected is called when UpdateDB has read all parse records; nil: nothing is.
+	collected func()
+	deleted   []urlkey.Key
+	segment   uint32 // the last
 	// dir is the store's directory, "store" if it is "". cacheBytes is storage.Options.CacheBytes.
 	dir        string
 	cacheBytes int64
@@ -110,9 +112,11 @@ func (w *world) restart() {
 		Scorer: w.scorer, Schedule: w.schedule,
 		MaxInterval: policy.DefaultMaxInterval * time.Second, Interval: policy.DefaultInterval * time.Second,
 		SeedScore: 1, MaxInlinks: 10_000, AnchorLength: storage.AnchorMaxBytes,
-		Sitemaps: func(uint32) (keys []urlkey.Key) {
-			keys, w.sitemaps = w.sitemaps, nil
-			return keys
+		Sitemaps: func(uint32) ([]urlkey.Key, func()) {
+			if w.collected != nil {
+				w.collected()
+			}
+			return w.sitemaps, func() { w.sitemaps = nil }
 		},
 		Deletes: func(*storage.Ingestion) Deletes { return &deletions{w: w} },
 		Warn:    func(err error) { w.t.Fatal(err) },

@@ -354,8 +354,9 @@ func (h *Hosts) recall(host urlkey.HostKey, r *frontier.Refill) (last netip.Addr
 	return f.Addr, nil
 }
 
-// Sitemaps returns the keys of the sitemaps that were found since the last call. Any goroutine may call it.
-func (h *Hosts) Sitemaps() []urlkey.Key { return h.sitemaps.take() }
+// Sitemaps returns the keys of the sitemaps that were found: the same again until done is called, for an update may
+// fail. The caller must not change them. Any goroutine may call both.
+func (h *Hosts) Sitemaps() (keys []urlkey.Key, done func()) { return h.sitemaps.found() }
 
 // Bytes returns about what the facts in memory take, and what they may take. Any goroutine may call it.
 func (h *Hosts) Bytes() (used, limit int64) { return h.bytes.Load(), h.most }

@@ -3,6 +3,7 @@
 package visit
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/zeebo/xxh3"
@@ -20,6 +21,7 @@ type sitemaps struct {
 	mu   sync.Mutex
 	seen map[uint64]struct{} // hashes of those that were collected; beyond sitemapsSeen all are forgotten
 	next []urlkey.Key        // bounded by sitemapsNext
+	done int                 // how many were in next and are in crawldb
 }
 
 // note collects the Sitemap lines of an authority's robots.txt, normalized; with nil normalizers none.
@@ -69,11 +71,15 @@ func SitemapsOf(
 	return keys
 }
 
-// take returns what was found since the last call.
-func (s *sitemaps) take() []urlkey.Key {
+// found returns what was found, but for what an earlier call returned and is done with.
+func (s *sitemaps) found() (keys []urlkey.Key, done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := s.next
-	s.next = nil
-	return next
+	end := s.done + len(s.next)
+	return slices.Clip(s.next), func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.next = s.next[max(0, end-s.done):]
+		s.done = max(s.done, end)
+	}
 }

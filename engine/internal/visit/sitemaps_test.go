@@ -27,7 +27,7 @@ func TestSitemaps(t *testing.T) {
 	w.web.set("http://b.example/robots.txt",
 		robotsTxt("Sitemap: http://b.example/s.xml\nSitemap: http://a.example/1.xml"))
 	w.web.set("http://c.example/robots.txt", reply("HTTP/1.1 404 No", "Sitemap: http://c.example/s.xml"))
-	found := func(links policy.URLNormalizers) (all []urlkey.Key) {
+	found := func(links policy.URLNormalizers) []urlkey.Key {
 		env := w.env
 		env.Links = links
 		h := NewHosts(env)
@@ -37,9 +37,15 @@ func TestSitemaps(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		all = h.Sitemaps()
-		if again := h.Sitemaps(); len(again) > 0 {
-			t.Errorf("again: %q", again)
+		all, done := h.Sitemaps()
+		again, doneAgain := h.Sitemaps()
+		if !slices.Equal(all, again) {
+			t.Errorf("%q, and after an update that failed %q", all, again)
+		}
+		done()
+		doneAgain()
+		if left, _ := h.Sitemaps(); len(left) > 0 {
+			t.Errorf("after the update: %q", left)
 		}
 		return all
 	}
@@ -70,20 +76,25 @@ func TestManySitemaps(t *testing.T) {
 		facts := storage.HostFacts{RobotsStatus: 200, Robots: []byte(text.String())}
 		all.note(authority, &facts, policy.URLNormalizers{})
 	}
+	take := func() int {
+		keys, done := all.found()
+		done()
+		return len(keys)
+	}
 	const waiting = sitemapsNext/sitemapsOfHost + 2
 	for host := range waiting {
 		collect(host)
 	}
-	if n := len(all.take()); n != sitemapsNext {
+	if n := take(); n != sitemapsNext {
 		t.Errorf("%d sitemaps wait, want %d", n, sitemapsNext)
 	}
 	collect(waiting - 1)
-	if n := len(all.take()); n != sitemapsOfHost {
+	if n := take(); n != sitemapsOfHost {
 		t.Errorf("%d sitemaps of the host that found no room, want %d", n, sitemapsOfHost)
 	}
 	for host := range 2 * sitemapsSeen / sitemapsOfHost {
 		collect(waiting + host)
-		if n := len(all.take()); n != sitemapsOfHost {
+		if n := take(); n != sitemapsOfHost {
 			t.Fatalf("%d sitemaps of host %d, want %d", n, host, sitemapsOfHost)
 		}
 	}
@@ -107,7 +118,7 @@ func TestRelativeSitemaps(t *testing.T) {
 		for _, u := range []string{at + "/a.xml", at + "/b/c.xml?d", scheme + "://o.example/e"} {
 			want = append(want, w.url(u).Key())
 		}
-		if got := h.Sitemaps(); !slices.Equal(got, want) {
+		if got, _ := h.Sitemaps(); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", at, got, want)
 		}
 	}
