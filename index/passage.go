@@ -259,7 +259,7 @@ func (c *chooser) trim(s *span, limit int) {
 		to = wordBefore(c.text, max(from, min(tail, to)), to)
 	}
 	s.cutFrom, s.cutTo = s.cutFrom || from > s.from, s.cutTo || to < s.to
-	s.from, s.to = from, to
+	s.from, s.to = from, max(from, to) // the text may be no UTF-8
 }
 
 // grow adds sentences behind and before a span while they fit, and then a part of the next one if the span is short.
@@ -294,7 +294,7 @@ func (c *chooser) grow(s *span) {
 	if s.to-s.from < c.length*3/5 && !s.cutTo && strings.TrimSpace(c.text[s.to:most]) != "" {
 		to := min(most, s.from+c.length)
 		if s.cutTo = to < most; s.cutTo {
-			to = wordBefore(c.text, s.to, to)
+			to = max(s.to, wordBefore(c.text, s.to, to)) // the text may be no UTF-8
 		}
 		s.to = to
 	}
@@ -392,8 +392,12 @@ func wordBefore(text string, limit, at int) int {
 	if sp := strings.LastIndexAny(text[limit:at], " \n"); sp >= 0 {
 		return limit + sp
 	}
-	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
-		at--
+	start := at
+	for start > max(0, at-utf8.UTFMax) && start < len(text) && !utf8.RuneStart(text[start]) {
+		start--
 	}
-	return at
+	if start == at-utf8.UTFMax { // no UTF-8: one place is as good as another
+		return at
+	}
+	return start
 }
