@@ -144,6 +144,7 @@ func TestQueryTable(t *testing.T) {
 	f(`site:"example.org"^2`, `site:example.org`, "column 6: site: takes a value, which ^ and ~ do not change")
 	f(`site:"example.org"~2`, `site:example.org`, "column 6: site: takes a value, which ^ and ~ do not change")
 	f(`site:example.org net`, `site:example.org +net`, "")
+	f(`site:%22o.example`, `site:%`, `column 6: site: "%22o.example" is not a host or domain`)
 	f(`site:Example.ORG. net`, `site:example.org +net`, "")
 	f(`site:https://example.org/ net`, `site:example.org +net`, "")
 	f(`site:*.example.org net`, `site:example.org +net`, "")

@@ -30,7 +30,7 @@ func parseSite(f *queryField, text string) (*node, error) {
 	}
 	h, err := urlkey.ParseHost(name)
 	if err != nil || name == "" || strings.Contains(name, "@") || strings.HasPrefix(h.String(), ".") ||
-		strings.ContainsAny(name, `()"*`) {
+		strings.ContainsAny(name+h.String(), `()"*`) { // also of %22: the text of a query is a query
 		return none, errors.New(strconv.Quote(text) + " is not a host or domain")
 	}
 	if path != "" {
