@@ -89,12 +89,13 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestProfiles: profiles need the token.
+// TestProfiles: profiles need the token. With debug=2 the stacks of all goroutines are text.
 func TestProfiles(t *testing.T) {
 	s := newSite(t)
 	s.api = strings.TrimSuffix(s.api, apiPath)
 	for path, want := range map[string]int{
 		"heap": 200, "goroutine": 200, "profile?seconds=1": 200, "profile?seconds=0": 400, "nothing": 404,
+		"goroutine?debug=0": 200, "goroutine?debug=1": 200, "goroutine?debug=3": 400,
 	} {
 		if status, _, text := s.ask("GET", "/debug/pprof/"+path, ""); status != want || text == "" {
 			t.Errorf("%s: status %d, not %d", path, status, want)
@@ -102,5 +103,10 @@ func TestProfiles(t *testing.T) {
 		if status, _, _ := s.ask("GET", "/debug/pprof/"+path, "", "Authorization", "Bearer x"); status != 401 {
 			t.Errorf("%s without the token: status %d", path, status)
 		}
+	}
+	_, kind, text := s.ask("GET", "/debug/pprof/goroutine?debug=2", "")
+	if !strings.HasPrefix(kind, "text/plain") || !strings.Contains(text, "goroutine 1 [") ||
+		!strings.Contains(text, "metrics_test.go") && !strings.Contains(text, "api_test.go") {
+		t.Errorf("%s: %.200s", kind, text)
 	}
 }

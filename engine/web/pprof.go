@@ -33,7 +33,8 @@ func (h *Handler) routeProfiles() {
 	})
 }
 
-// profile writes a profile.
+// profile writes a profile. As in net/http/pprof, debug=1 and debug=2 make it text: with 2 goroutine has the stack of
+// each goroutine, which says what a process that hangs waits for.
 func profile(w http.ResponseWriter, r *http.Request) *Problem {
 	name := r.PathValue("profile")
 	w.Header().Set("Content-Type", "application/octet-stream")
@@ -43,9 +44,18 @@ func profile(w http.ResponseWriter, r *http.Request) *Problem {
 	p := pprof.Lookup(name)
 	if p == nil {
 		return problem(http.StatusNotFound, "not_found", "there is no profile "+strconv.Quote(name)+
-			": want profile, heap or allocs")
+			": want profile, heap, allocs or goroutine")
 	}
-	_ = p.WriteTo(w, 0)
+	debug := 0
+	switch text := r.FormValue("debug"); text {
+	case "", "0":
+	case "1", "2":
+		debug = int(text[0] - '0')
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	default:
+		return wrongParameter("debug", "want 0 for go tool pprof, 1 or 2 for text")
+	}
+	_ = p.WriteTo(w, debug)
 	return nil
 }
 
