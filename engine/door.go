@@ -154,8 +154,8 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 // Seal makes the parse records of a segment from its WARC and seals the segment: Nutch's parse. A sealed segment that
 // is not updated yet can be sealed again, for example after a change of parsers.
 //
-// Errors: ErrNoSegment, ErrWrongState, ErrNoContent, and ErrBusy while a crawl or fetch is running, which writes that
-// WARC.
+// Errors: ErrNoSegment, ErrWrongState, ErrNoContent, and ErrBusy while a crawl or fetch, which writes that WARC, or
+// other work that runs alone, is running.
 func (e *Engine) Seal(ctx context.Context, segment uint32) (SealReport, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -278,8 +278,8 @@ func (e *Engine) Recrawl(ctx context.Context, targets ...string) (RecrawlReport,
 // linkdb, deletes, and lets fetchers go on, which wait meanwhile. A crawl that prepares, fetches a fetchlist or is
 // about to end is waited for. Callbacks of a crawl must not call it.
 //
-// Errors: ErrBusy while a fetch, parse or recovery is running, and ErrWrongState while a segment is fetched and not
-// linked yet: see Recover. ErrNotSent of index writers.
+// Errors: ErrBusy while work that runs alone, other than a crawl, is running, and ErrWrongState while a segment is
+// fetched and not linked yet: see Recover. ErrNotSent of index writers.
 func (e *Engine) Delete(ctx context.Context, targets ...string) (DeleteReport, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -329,7 +329,7 @@ func (e *Engine) deleteBeside(ctx context.Context, targets []string) (DeleteRepo
 // segments share with it wait for the next Purge. The crawl goes on in another file then. While files are written
 // again, the crawl's updates of crawldb wait, and fetchers when the backlog is full; searches never.
 //
-// Errors: ErrBusy while a fetch, parse or recovery is running; ErrNotSent is of index writers.
+// Errors: ErrBusy while work that runs alone, other than a crawl, is running; ErrNotSent is of index writers.
 func (e *Engine) Purge(ctx context.Context) (PurgeReport, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -358,8 +358,8 @@ func (e *Engine) Purge(ctx context.Context) (PurgeReport, error) {
 }
 
 // Recover finishes what an earlier process left behind: it seals open segments and runs every phase that is due. Crawl
-// does this first. Fetchlists that nobody has begun to fetch stay as they are. While a crawl or fetch is running, the
-// error is ErrBusy.
+// does this first. Fetchlists that nobody has begun to fetch stay as they are. While a crawl, or other work that
+// runs alone, is running, the error is ErrBusy.
 func (e *Engine) Recover(ctx context.Context) error {
 	leave, err := e.enter()
 	if err != nil {

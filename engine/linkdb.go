@@ -29,8 +29,8 @@ func (e *Engine) Linkdb() *Linkdb { return &Linkdb{w: e.w, g: &e.guard, running:
 // memory while they fit into its share of Options.Memory, else in temporary files, as edges are, in a byte or two each.
 // (Nutch: webgraph, linkrank and scoreupdater.)
 //
-// Errors: ErrBusy while a crawl or fetch is running, which rank at their end: see Options.LinkRank; one that says so
-// beside a policy.DepthScorer, which writes scores too, unless it is a dry run.
+// Errors: ErrBusy while a crawl or fetch is running, which rank at their end (see Options.LinkRank), and beside other
+// work that runs alone; one that says so beside a policy.DepthScorer, which writes scores too, unless it is a dry run.
 func (l *Linkdb) Rank(ctx context.Context, o LinkRankOptions) (LinkRankReport, error) {
 	leave, err := l.g.enter()
 	if err != nil {
@@ -49,8 +49,8 @@ func (l *Linkdb) Rank(ctx context.Context, o LinkRankOptions) (LinkRankReport, e
 // mergelinkdb): those of pages that this one has not fetched. They count where links are shown, counted and ranked,
 // and for the anchors of documents. Each directory is one ingestion; doing it again adds nothing.
 //
-// Errors: ErrBusy while a crawl or fetch is running; ErrNoStore if one of the directories has none, or is this one,
-// before anything is added; ErrLocked and others of the other directories.
+// Errors: ErrBusy while a crawl, or other work that runs alone, is running; ErrNoStore if one of the directories has
+// none, or is this one, before anything is added; ErrLocked and others of the other directories.
 func (l *Linkdb) Merge(ctx context.Context, o MergeLinksOptions) (MergeLinksReport, error) {
 	leave, err := l.g.enter()
 	if err != nil {

@@ -44,8 +44,8 @@ func (r MergeDBReport) String() string {
 //
 // Each directory is one ingestion, and doing it again changes nothing.
 //
-// Errors: ErrBusy while a crawl, fetch or parse is running; ErrNoStore if one of the directories has none, or is
-// this one, before anything is added; ErrLocked and others of the other directories.
+// Errors: ErrBusy while a crawl, or other work that runs alone, is running; ErrNoStore if one of the directories has
+// none, or is this one, before anything is added; ErrLocked and others of the other directories.
 func (u *Upkeep) MergeDB(ctx context.Context, o MergeDBOptions) (MergeDBReport, error) {
 	leave, err := u.g.enter()
 	if err != nil {

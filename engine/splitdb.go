@@ -73,9 +73,9 @@ func (r SplitDBReport) String() string {
 // "split"), whatever finds them, and links to them are withheld. When a crash ends SplitDB, both directories have the
 // part, or only one has it; called again, it does the rest.
 //
-// Errors: ErrBusy while a crawl, fetch, parse or recovery is running; ErrNoPart, also if Dir has a store, unless it has
-// this part and Move is set: then it is brought up to date; with Move, ErrWrongState while a segment is fetched and not
-// linked yet, and ErrNotSent of index writers.
+// Errors: ErrBusy while a crawl, or other work that runs alone, is running; ErrNoPart, also if Dir has a store, unless
+// it has this part and Move is set: then it is brought up to date; with Move, ErrWrongState while a segment is fetched
+// and not linked yet, and ErrNotSent of index writers.
 func (u *Upkeep) SplitDB(ctx context.Context, o SplitDBOptions) (SplitDBReport, error) {
 	leave, err := u.g.enter()
 	if err != nil {

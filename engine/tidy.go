@@ -39,8 +39,8 @@ func (r FilterReport) String() string {
 // goes on, and duplicates of what was removed are restored, as after Delete, by Dedup and Index with Refresh or at the
 // end of the next crawl. As after Delete, responses stay in the WARC files until Purge.
 //
-// Errors: ErrBusy while a crawl, fetch, parse or recovery is running; ErrWrongState while a segment is fetched and not
-// linked yet; ErrNotSent of index writers.
+// Errors: ErrBusy while a crawl, or other work that runs alone, is running; ErrWrongState while a segment is fetched
+// and not linked yet; ErrNotSent of index writers.
 func (u *Upkeep) Filter(ctx context.Context) (FilterReport, error) {
 	leave, err := u.g.enter()
 	if err != nil {
