@@ -32,7 +32,7 @@ func (o *Options) openIndex(s *storage.Store) (*index.Index, error) {
 	}
 	if ok && stored != index.AnalyzerVersion {
 		return nil, fmt.Errorf("opening %s: %w: its words are of analyzer %s, this program has analyzer %s; "+
-			"run `seine index --rebuild`", o.Dir, ErrIndexFormat, stored, index.AnalyzerVersion)
+			`run "seine index --rebuild"`, o.Dir, ErrIndexFormat, stored, index.AnalyzerVersion)
 	}
 	return index.Open(s, index.Options{
 		MemoryBytes: o.shares().builder, MergeBytes: o.shares().merge, HeldBytes: -1, // see setIdle

@@ -149,7 +149,7 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 			return err
 		}
 		if seg.info.Format != format {
-			return fmt.Errorf("%w: index segment %d has format %d, this version reads %d; run `seine index --rebuild`",
+			return fmt.Errorf(`%w: index segment %d has format %d, this version reads %d; run "seine index --rebuild"`,
 				ErrFormat, seg.number, cmp.Or(seg.info.Format, 1), format)
 		}
 		if slices.Min(seg.info.Averages[:]) < 0 {

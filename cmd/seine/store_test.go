@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +20,7 @@ import (
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/engine/web"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // crawledSite crawls a small site into a new data directory, and returns the address of the site.
@@ -377,5 +379,31 @@ func TestBesideReader(t *testing.T) {
 	}
 	if got := result(t, dir, "", "inject", "http://a.example/"); !strings.HasSuffix(got, "status 0\n") {
 		t.Error(got)
+	}
+}
+
+// TestAdviceOfOldIndex: who opens an index of another version is told to rebuild that of the directory of this run.
+func TestAdviceOfOldIndex(t *testing.T) {
+	for what, spoil := range map[string]func(s *storage.Store) error{
+		"format": func(s *storage.Store) error {
+			ing := s.NewIngestion()
+			defer ing.Abort()
+			old := ing.Table(storage.IndexRange('g')).Set([]byte{0, 0, 0, 1}, []byte(`{"docs":1,"terms":1,"fields":5}`))
+			return errors.Join(old, ing.Commit())
+		},
+		"analyzer": func(s *storage.Store) error { return s.PutSettings(map[string]string{"analyzer": "0"}) },
+	} {
+		_, dir := crawledSite(t)
+		s, err := storage.Open(filepath.Join(dir, "store"), storage.Options{MustExist: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(spoil(s), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		got := result(t, dir, "", "search", "mesh")
+		if !strings.Contains(got, `; run "seine index --dir DIR --rebuild"`) {
+			t.Errorf("%s: %s", what, got)
+		}
 	}
 }
