@@ -6,14 +6,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"time"
+	"html"
+	"net/mail"
+	"strings"
 )
 
 // feedEnd handles the end of an element in RSS 0.9 to 2.0, RDF and Atom. Each entry gives a link, with its title as
 // anchor.
 func (w *xmlWalk) feedEnd(name string) {
 	switch name {
-	case "title", "pubDate", "date", "updated", "published", "modified", "guid":
+	case "title":
+		if w.markup {
+			w.text = []byte(textOfMarkup(string(w.text)))
+		}
+		w.field(name)
+	case "pubDate", "date", "updated", "published", "modified", "guid":
 		w.field(name)
 	case "link":
 		if len(bytes.TrimSpace(w.text)) > 0 {
@@ -44,10 +51,48 @@ func (w *xmlWalk) atomLink() {
 	}
 }
 
-// rssLayouts are the date formats of RSS.
-var rssLayouts = [...]string{
-	time.RFC1123Z, time.RFC1123, "Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST",
-	"2 Jan 2006 15:04:05 -0700",
+// feedWhole reports whether an element of a feed counts as a whole, whatever elements are in it: a title of Atom may be
+// XHTML, and what an entry was copied from has a title and links of its own (RFC 4287, 3.1 and 4.2.11).
+func feedWhole(name string) bool { return name == "title" || name == "source" }
+
+// isEntry reports whether an element is an entry. Where one begins or ends, all elements in it have ended.
+func isEntry(name string) bool { return name == "item" || name == "entry" }
+
+// textOfMarkup is the text of a title that is HTML: that of "It&#8217;s <b>new</b>" is "It’s new".
+func textOfMarkup(s string) string {
+	var b strings.Builder
+	for {
+		before, tag, found := strings.Cut(s, "<")
+		b.WriteString(before)
+		if !found {
+			return html.UnescapeString(b.String())
+		}
+		if end := strings.IndexByte(tag, '>'); end > 0 && (tag[0] == '/' || tag[0] == '!' || isLetter(tag[0])) {
+			s = tag[end+1:]
+		} else {
+			b.WriteByte('<')
+			s = tag
+		}
+	}
+}
+
+// mailZones are the zones that RFC 822 names, whose offsets Go does not know.
+var mailZones = map[string]string{
+	"EST": "-0500", "EDT": "-0400", "CST": "-0600", "CDT": "-0500", "MST": "-0700", "MDT": "-0600", "PST": "-0800",
+	"PDT": "-0700", "Z": "+0000",
+}
+
+// mailTime reads a date of RSS, which is one of mail (RFC 822): the weekday and the seconds may be missing. It returns
+// Unix seconds, 0 if it is none.
+func mailTime(s string) int64 {
+	if at := strings.LastIndexByte(s, ' ') + 1; mailZones[s[at:]] != "" {
+		s = s[:at] + mailZones[s[at:]]
+	}
+	t, err := mail.ParseDate(s)
+	if err != nil {
+		return 0
+	}
+	return t.Unix()
 }
 
 // feedTime returns the time of an entry's last change in Unix seconds, 0 when it gives none.
@@ -57,12 +102,7 @@ func feedTime(fields map[string]string) int64 {
 			return t
 		}
 	}
-	for _, layout := range rssLayouts {
-		if t, err := time.Parse(layout, fields["pubDate"]); err == nil {
-			return t.Unix()
-		}
-	}
-	return 0
+	return mailTime(fields["pubDate"])
 }
 
 // foldText makes s valid UTF-8, folds its white space and cuts it at limit bytes.
@@ -86,7 +126,7 @@ func parseJSONFeed(in *Input, page *Page) error {
 			DateModified string `json:"date_modified"`
 		}
 	}
-	if err := json.Unmarshal(in.Body, &feed); err != nil {
+	if err := json.Unmarshal(bytes.TrimPrefix(in.Body, []byte("\xef\xbb\xbf")), &feed); err != nil {
 		return fmt.Errorf("%w: JSON that is not a feed: %w", ErrUnsupported, err)
 	}
 	page.Robots.NoIndex, page.Charset, page.Title = true, charsetUTF8, foldText(feed.Title, MaxTitle)

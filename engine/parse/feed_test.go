@@ -81,6 +81,15 @@ news</title><link>http://a.example/</link><image><title>logo</title></image>
 <item><guid>http://a.example/2</guid><title>Two</title></item>
 <item><guid isPermaLink="false">tag:3</guid><title>Three</title></item></channel></rss>`, "All the news",
 			"feed http://a.example/1 \"One & two\" 2024-05-06T10:00:00Z\nfeed http://a.example/2 \"Two\"\n"},
+		{"dates of RSS", "application/rss+xml", `<rss><item><link>/1</link>` +
+			`<pubDate>6 May 2024 10:00:00 GMT</pubDate></item>` +
+			`<item><link>/2</link><pubDate>Mon, 06 May 2024 10:00 GMT</pubDate></item>` +
+			`<item><link>/3</link><pubDate>Mon, 06 May 24 12:00:00 +0200</pubDate></item>` +
+			`<item><link>/4</link><pubDate>Mon, 06 May 2024 05:00 EST</pubDate></item>` +
+			`<item><link>/5</link><pubDate>today</pubDate></item></rss>`, "",
+			"feed http://a.example/1 \"\" 2024-05-06T10:00:00Z\nfeed http://a.example/2 \"\" 2024-05-06T10:00:00Z\n" +
+				"feed http://a.example/3 \"\" 2024-05-06T10:00:00Z\n" +
+				"feed http://a.example/4 \"\" 2024-05-06T10:00:00Z\nfeed http://a.example/5 \"\"\n"},
 		{"RSS 1.0", "application/rdf+xml", `<rdf:RDF xmlns:rdf="x"><channel rdf:about="y"><title>Old</title>` +
 			`<link>http://a.example/</link></channel><item><title>T</title><link>http://a.example/t</link>` +
 			`<dc:date>2001-02-03T04:05Z</dc:date></item></rdf:RDF>`, "Old",
@@ -90,6 +99,16 @@ news</title><link>http://a.example/</link><image><title>logo</title></image>
 <entry><title type="html">E</title><link rel="enclosure" href="e.mp3"/><link rel="alternate" href="e.html"/>
 <updated>2024-05-06T10:00:00Z</updated></entry></feed>`, "A",
 			"feed http://c.example/x/e.html \"E\" 2024-05-06T10:00:00Z\n"},
+		{"titles of Atom", "application/atom+xml", `<feed xmlns="http://www.w3.org/2005/Atom"><title type="html">` +
+			`A &amp;amp;lt; B</title><entry><source><title>Other</title><link href="/other"/></source>` +
+			`<title type="html">It&amp;#8217;s &lt;b&gt;new&lt;/b&gt;: 1 &lt; 2 &amp;amp; 3</title>` +
+			`<link href="/1"/></entry><entry><title type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">` +
+			`Less: <em>&lt;</em></div></title><link href="/2"/></entry>` +
+			`<entry><title>&lt;b&gt;</title><link href="/3"/><source/></entry>` +
+			`<entry><link href="/4"/><source></entry><entry><link href="/5"/></entry></feed>`, "A &lt; B",
+			"feed http://a.example/1 \"It’s new: 1 < 2 & 3\"\nfeed http://a.example/2 \"Less: <\"\n" +
+				"feed http://a.example/3 \"<b>\"\nfeed http://a.example/4 \"\"\nfeed http://a.example/5 \"\"\n"},
+		{"JSON with a mark", "application/feed+json", "\xef\xbb\xbf{\"title\":\"J\"}", "J", ""},
 		{"JSON", "application/feed+json", `{"version":"https://jsonfeed.org/version/1.1","title":"J",` +
 			`"items":[{"url":"/j","title":"K","date_modified":"2024-05-06"}],"next_url":"/next"}`, "J",
 			"feed http://a.example/j \"K\" 2024-05-06T00:00:00Z\nnext http://a.example/next \"\"\n"},

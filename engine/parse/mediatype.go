@@ -170,7 +170,9 @@ var magics = [...]formatMark{
 	{"\x28\xb5\x2f\xfd", "application/zstd"},
 	{"\x1a\x45\xdf\xa3", "video/webm"},
 	{"OggS\x00", "application/ogg"},
-	{"ID3", "audio/mpeg"},
+	{"ID3\x02", "audio/mpeg"}, // with its version: a text may begin with the name
+	{"ID3\x03", "audio/mpeg"},
+	{"ID3\x04", "audio/mpeg"},
 	{"\x7fELF", "application/x-elf"},
 	{"wOFF", "font/woff"},
 	{"wOF2", "font/woff2"},

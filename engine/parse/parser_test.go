@@ -52,6 +52,9 @@ func TestMediaType(t *testing.T) {
 		{"", "\x00\x00\x01\x00\x01", "image/x-icon"},
 		{"", "FORM\x00\x00\x10\x00AIFF", "audio/aiff"},
 		{"", "OTTO\x00\x0b", "font/otf"},
+		{"text/html", "ID3\x04\x00\x00", "audio/mpeg"},
+		{"text/plain", "ID3\x03\x00\x00", "audio/mpeg"},
+		{"text/plain", "ID3 tags hold the name of a song", "text/plain"},
 	} {
 		in := parse.Input{URL: mustURL(t, "https://example.org/"), ContentType: c.header, Body: []byte(c.body)}
 		var page parse.Page

@@ -97,6 +97,9 @@ type xmlWalk struct {
 	attrs   []attribute            // of the element that began last
 	fields  map[string]string      // of the current entry
 	inEntry bool
+	feed    bool   // the root is one's
+	whole   string // the element of a feed, "" outside of one, whose text is that of all elements in it
+	markup  bool   // the text of the title is HTML
 }
 
 // maxField bounds the text of one element of an entry, in bytes.
@@ -170,13 +173,10 @@ func (w *xmlWalk) run(in *Input) error {
 				return err
 			}
 			if closed {
-				w.handle(w, name)
+				w.end(name)
 			}
 		case xml.EndTagToken:
-			if w.handle != nil {
-				w.handle(w, localName(w.lexer.Text()))
-			}
-			w.text = w.text[:0]
+			w.end(localName(w.lexer.Text()))
 		case xml.TextToken:
 			w.add(html.UnescapeString(string(data[:min(len(data), maxField)])))
 		case xml.CDATAToken:
@@ -219,10 +219,29 @@ func (w *xmlWalk) attr(name string) string {
 	return ""
 }
 
+// end ends an element.
+func (w *xmlWalk) end(name string) {
+	if w.whole != "" && w.whole != name && !isEntry(name) {
+		return
+	}
+	w.whole = ""
+	if w.handle != nil {
+		w.handle(w, name)
+	}
+	w.text = w.text[:0]
+}
+
 // start begins an element. The first is the root.
 func (w *xmlWalk) start(name string) error {
-	w.text = w.text[:0]
+	if w.whole != "" && !isEntry(name) {
+		return nil
+	}
+	w.text, w.whole = w.text[:0], ""
 	if w.handle != nil {
+		if w.feed && feedWhole(name) {
+			w.whole = name
+			w.markup = w.attr("type") == "html" || w.attr("type") == "text/html"
+		}
 		switch name {
 		case "item", "entry", "url", "sitemap":
 			clear(w.fields) // drop the fields of the feed itself
@@ -241,7 +260,7 @@ func (w *xmlWalk) start(name string) error {
 		w.handle = (*xmlWalk).sitemapEnd
 		w.page.limit = MaxSitemapLinks
 	case "rss", "RDF", "feed":
-		w.handle = (*xmlWalk).feedEnd
+		w.handle, w.feed = (*xmlWalk).feedEnd, true
 	default:
 		return fmt.Errorf("%w: XML has root element %.40q", ErrUnsupported, name)
 	}
