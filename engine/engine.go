@@ -62,7 +62,7 @@ func Open(o Options) (*Engine, error) {
 		return nil, damage(err, o.Dir)
 	}
 	e := &Engine{w: w}
-	e.guard.init()
+	e.guard.init(o.ReadOnly)
 	e.Upkeep = &Upkeep{w: w, g: &e.guard, running: &e.running}
 	return e, nil
 }

@@ -4,12 +4,14 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 )
 
 // guard counts the calls that are inside the engine, and admits none after Close. init must be called first.
 type guard struct {
+	reads  bool // the engine is open for reading only
 	mu     sync.Mutex
 	closed bool
 	inside sync.WaitGroup
@@ -17,7 +19,10 @@ type guard struct {
 	finish context.CancelFunc
 }
 
-func (g *guard) init() { g.life, g.finish = context.WithCancel(context.Background()) }
+func (g *guard) init(reads bool) {
+	g.reads = reads
+	g.life, g.finish = context.WithCancel(context.Background())
+}
 
 // enter admits a call, which must call leave at its end. After Close the error is ErrClosed.
 func (g *guard) enter() (leave func(), err error) {
@@ -28,6 +33,30 @@ func (g *guard) enter() (leave func(), err error) {
 	}
 	g.inside.Add(1)
 	return g.inside.Done, nil
+}
+
+// enterToWrite is enter for a call that writes, before it does anything: ErrReadOnly if the engine only reads.
+func (g *guard) enterToWrite() (leave func(), err error) {
+	leave, err = g.enter()
+	if err == nil && g.reads {
+		leave()
+		return nil, ErrReadOnly
+	}
+	return leave, err
+}
+
+// begin is enter for a phase. One whose context has ended does nothing: it returns the context's error.
+func (g *guard) begin(ctx context.Context, writes bool) (leave func(), err error) {
+	if writes {
+		leave, err = g.enterToWrite()
+	} else {
+		leave, err = g.enter()
+	}
+	if err == nil && ctx.Err() != nil {
+		leave()
+		return nil, ctx.Err()
+	}
+	return leave, err
 }
 
 // end closes the guard and waits until all calls have left.
@@ -57,4 +86,12 @@ func either(a, b context.Context) (context.Context, context.CancelFunc) {
 		stop()
 		cancel()
 	}
+}
+
+// ended is the error of a call whose context was ctx. It is ErrClosed if Close ended the call.
+func ended(ctx context.Context, err error) error {
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		return fmt.Errorf("%w: the engine was closed", ErrClosed)
+	}
+	return err
 }

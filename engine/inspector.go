@@ -58,14 +58,6 @@ func (i *Inspector) enter(ctx context.Context) (inner context.Context, leave fun
 	}, nil
 }
 
-// ended is the error of a call whose context was ctx. It is ErrClosed if Close ended the call.
-func ended(ctx context.Context, err error) error {
-	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
-		return fmt.Errorf("%w: the engine was closed", ErrClosed)
-	}
-	return err
-}
-
 // parse parses a URL that a person gives. Without a scheme it is the one with https, as Inject has it, unless crawldb
 // has only the one with http, or was led there.
 func (i *Inspector) parse(raw string) (urlkey.URL, error) {

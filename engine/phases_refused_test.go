@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/internal/segment"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// phaseCalls are calls of the methods that change a data directory in which all is indexed. page is one of its pages,
+// list an open segment, part a directory that does not exist.
+func phaseCalls(e *engine.Engine, page string, list uint32, part string) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"Inject": func(ctx context.Context) error {
+			_, err := e.Inject(ctx, seeds(page))
+			return err
+		},
+		"Generate": func(ctx context.Context) error {
+			_, err := e.Generate(ctx, engine.GenerateOptions{AddDays: 99})
+			return err
+		},
+		"FreeGenerate": func(ctx context.Context) error {
+			_, err := e.FreeGenerate(ctx, engine.FreeGenerateOptions{URLs: []string{page}})
+			return err
+		},
+		"Fetch": func(ctx context.Context) error {
+			_, err := e.Fetch(ctx, engine.FetchOptions{Segment: list})
+			return err
+		},
+		"Seal":        func(ctx context.Context) error { _, err := e.Seal(ctx, list); return err },
+		"UpdateDB":    func(ctx context.Context) error { _, err := e.UpdateDB(ctx, 1); return err },
+		"InvertLinks": func(ctx context.Context) error { _, err := e.InvertLinks(ctx, 1); return err },
+		"Dedup": func(ctx context.Context) error {
+			_, err := e.Dedup(ctx, engine.DedupOptions{Order: "time"})
+			return err
+		},
+		"Index": func(ctx context.Context) error { _, err := e.Index(ctx, engine.IndexOptions{}); return err },
+		"Refresh": func(ctx context.Context) error {
+			_, err := e.Index(ctx, engine.IndexOptions{Refresh: true})
+			return err
+		},
+		"MergeOnly": func(ctx context.Context) error {
+			_, err := e.Index(ctx, engine.IndexOptions{MergeOnly: true})
+			return err
+		},
+		"Recover": e.Recover,
+		"Recrawl": func(ctx context.Context) error { _, err := e.Recrawl(ctx, page); return err },
+		"Delete":  func(ctx context.Context) error { _, err := e.Delete(ctx, page); return err },
+		"Unknown": func(ctx context.Context) error { _, err := e.Delete(ctx, page+"/nowhere"); return err },
+		"Purge":   func(ctx context.Context) error { _, err := e.Purge(ctx); return err },
+		"Filter":  func(ctx context.Context) error { _, err := e.Filter(ctx); return err },
+		"Rank": func(ctx context.Context) error {
+			_, err := e.Linkdb().Rank(ctx, engine.LinkRankOptions{})
+			return err
+		},
+		"Merge": func(ctx context.Context) error {
+			_, err := e.Linkdb().Merge(ctx, engine.MergeLinksOptions{})
+			return err
+		},
+		"MergeDB": func(ctx context.Context) error {
+			_, err := e.MergeDB(ctx, engine.MergeDBOptions{})
+			return err
+		},
+		"SplitDB": func(ctx context.Context) error {
+			_, err := e.SplitDB(ctx, engine.SplitDBOptions{Dir: part, Part: 1, Parts: 2, Move: true})
+			return err
+		},
+	}
+}
+
+// indexedPage returns a page that is indexed.
+func indexedPage(t *testing.T, e *engine.Engine) string {
+	t.Helper()
+	pages := engine.RecordFilter{Statuses: []storage.Status{storage.StatusFetched}}
+	for r, err := range e.Inspect().Records(ctx, pages) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.URL
+	}
+	t.Fatal("no page")
+	return ""
+}
+
+// TestEndedContext: a phase whose context has ended returns the context's error and writes nothing, whether it had much
+// to do or nothing.
+func TestEndedContext(t *testing.T) {
+	o, want := crawled(t, anyHostWeb(t, 4, 10))
+	e := open(t, o)
+	defer mustClose(t, e)
+	page, part := indexedPage(t, e), dataDir(t)
+	list, err := e.FreeGenerate(ctx, engine.FreeGenerateOptions{URLs: []string{page}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	calls := phaseCalls(e, page, list.Segment, part)
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
+		if err := calls[name](ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	sameDigest(t, digest(t, e), want)
+	if _, err := os.Stat(part); err == nil {
+		t.Error("SplitDB made a directory")
+	}
+}
+
+// TestReadOnlyPhases: on an engine that is open for reading only each method that writes says so, sends no request and
+// changes no file: not even what a purge that was cut short left.
+func TestReadOnlyPhases(t *testing.T) {
+	web := anyHostWeb(t, 4, 10)
+	o, _ := crawled(t, web)
+	e := open(t, o)
+	page, part := indexedPage(t, e), dataDir(t)
+	list, err := e.FreeGenerate(ctx, engine.FreeGenerateOptions{URLs: []string{page}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, e)
+	left := filepath.Join(o.Dir, "warc", segment.FileName(1, 99))
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := filesOf(t, o.Dir)
+	o.ReadOnly = true
+	o.OnPage = func(p *engine.Page) { t.Errorf("fetched %s", p.URL) }
+	e = open(t, o)
+	calls := phaseCalls(e, page, list.Segment, part)
+	calls["Crawl"] = func(ctx context.Context) error { _, err := e.Crawl(ctx, engine.CrawlOptions{}); return err }
+	calls["Remember"] = func(context.Context) error { return e.Remember(map[string]string{"a": "b"}) }
+	calls["Block"] = func(context.Context) error { return e.Block("blocked.example") }
+	calls["Unblock"] = func(context.Context) error { return e.Unblock("blocked.example") }
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
+		if err := calls[name](ctx); !errors.Is(err, engine.ErrReadOnly) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	mustClose(t, e)
+	if after := filesOf(t, o.Dir); !maps.Equal(before, after) {
+		t.Errorf("files changed: %q, before %q", slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(before)))
+	}
+	if _, err := os.Stat(part); err == nil {
+		t.Error("SplitDB made a directory")
+	}
+}
