@@ -197,9 +197,9 @@ func (o *Options) warcInfo() []warc.Field {
 	}
 }
 
-// Close closes the engine. A running crawl or fetch, and streams of an Inspector, stop as if their contexts had
-// ended; Close waits for them and for all other calls. So callbacks must not call it, nor the body of a loop over a
-// stream. A second call returns ErrClosed at once.
+// Close closes the engine. A running crawl or fetch stops as if its context had ended; streams of an Inspector and
+// calls of DedupURLs, Filter, MergeDB and SplitDB end early with ErrClosed. Close waits for them and for all other
+// calls. So callbacks must not call it, nor the body of a loop over a stream. A second call returns ErrClosed at once.
 func (e *Engine) Close() error {
 	if err := e.guard.end(); err != nil {
 		return err

@@ -56,9 +56,10 @@ func (u *Upkeep) MergeDB(ctx context.Context, o MergeDBOptions) (MergeDBReport, 
 		return MergeDBReport{}, wrapf(ErrBusy, "mergedb")
 	}
 	defer u.running.Unlock()
-	ctx, cancel := u.g.within(ctx)
+	inner, cancel := u.g.within(ctx)
 	defer cancel()
-	return u.w.mergeDB(ctx, o)
+	r, err := u.w.mergeDB(inner, o)
+	return r, ended(ctx, err)
 }
 
 func (w *work) mergeDB(ctx context.Context, o MergeDBOptions) (r MergeDBReport, err error) {

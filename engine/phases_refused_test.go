@@ -5,6 +5,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -152,5 +153,33 @@ func TestReadOnlyPhases(t *testing.T) {
 	}
 	if _, err := os.Stat(part); err == nil {
 		t.Error("SplitDB made a directory")
+	}
+}
+
+// endlessLines are lines of URLs without end. The first call of Read begins to close an engine.
+type endlessLines struct {
+	begin func()
+	begun bool
+}
+
+func (r *endlessLines) Read(b []byte) (int, error) {
+	if !r.begun {
+		r.begun = true
+		r.begin()
+	}
+	return copy(b, "http://endless.example/\n"), nil
+}
+
+// TestCloseEndsDedupURLs: Close ends a call that reads lines, with ErrClosed: the context of the caller has not ended.
+func TestCloseEndsDedupURLs(t *testing.T) {
+	e := open(t, engine.Options{Dir: dataDir(t)})
+	closed := make(chan error, 1)
+	lines := &endlessLines{begin: func() { go func() { closed <- e.Close() }() }}
+	_, err := e.DedupURLs(ctx, engine.DedupURLsOptions{Readers: []io.Reader{lines}})
+	if !errors.Is(err, engine.ErrClosed) || errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
 	}
 }

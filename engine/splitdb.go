@@ -87,10 +87,10 @@ func (u *Upkeep) SplitDB(ctx context.Context, o SplitDBOptions) (SplitDBReport, 
 	}
 	defer u.running.Unlock()
 	defer u.w.takeMemory()()
-	ctx, cancel := u.g.within(ctx)
+	inner, cancel := u.g.within(ctx)
 	defer cancel()
-	r, err := u.w.splitDB(ctx, o)
-	return r, wrapf(err, "splitdb")
+	r, err := u.w.splitDB(inner, o)
+	return r, ended(ctx, wrapf(err, "splitdb"))
 }
 
 func (w *work) splitDB(ctx context.Context, o SplitDBOptions) (r SplitDBReport, err error) {

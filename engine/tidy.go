@@ -51,9 +51,10 @@ func (u *Upkeep) Filter(ctx context.Context) (FilterReport, error) {
 		return FilterReport{}, wrapf(ErrBusy, "filtering")
 	}
 	defer u.running.Unlock()
-	ctx, cancel := u.g.within(ctx)
+	inner, cancel := u.g.within(ctx)
 	defer cancel()
-	return u.w.filter(ctx)
+	r, err := u.w.filter(inner)
+	return r, ended(ctx, err)
 }
 
 func (w *work) filter(ctx context.Context) (r FilterReport, err error) {

@@ -62,7 +62,7 @@ func (u *Upkeep) DedupURLs(ctx context.Context, o DedupURLsOptions) (DedupURLsRe
 		return DedupURLsReport{}, err
 	}
 	defer leave()
-	ctx, cancel := u.g.within(ctx)
+	inner, cancel := u.g.within(ctx)
 	defer cancel()
 	start := u.w.now()
 	in := InjectOptions{Files: o.Files, Stdin: o.Stdin, Readers: o.Readers}
@@ -71,14 +71,14 @@ func (u *Upkeep) DedupURLs(ctx context.Context, o DedupURLsOptions) (DedupURLsRe
 		return DedupURLsReport{}, fmt.Errorf("dedup-urls: %w", err)
 	}
 	defer closeAll()
-	c, err := u.w.phases.Classify(ctx, phases.URLLists{
+	c, err := u.w.phases.Classify(inner, phases.URLLists{
 		Lines: o.URLs, Sources: sources,
 		Known: o.Known, New: o.New, Duplicates: o.Duplicates, Refused: o.Refused,
 	})
 	return DedupURLsReport{
 		Lines: c.Lines, Known: c.Known, New: c.New, Duplicates: c.Duplicates, Filtered: c.Filtered,
 		Malformed: c.Malformed, Examples: c.Examples, Took: u.w.took(start),
-	}, err
+	}, ended(ctx, err)
 }
 
 // FreeGenerateOptions name lines of URLs, as those of seeds are named.
