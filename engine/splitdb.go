@@ -22,7 +22,8 @@ type SplitDBOptions struct {
 	// Part is the number of the part, from 1 on, if crawldb is cut into Parts of about equal numbers of records. Cuts
 	// are between registered domains, or between hosts where a domain has more records than a part.
 	Part, Parts int
-	// Domain takes a registered domain in place of such a part.
+	// Domain takes a registered domain in place of such a part. Where crawldb has nothing of it yet, the new directory
+	// has no records.
 	Domain string
 	// Move takes the part out of this directory once the other one has it.
 	Move bool
