@@ -10,10 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/internal/segment"
+	"github.com/seine-crawler/seine/engine/parse"
 	"github.com/seine-crawler/seine/storage"
 )
 
@@ -181,5 +183,42 @@ func TestCloseEndsDedupURLs(t *testing.T) {
 	}
 	if err := <-closed; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSealBesideUpdateDB: where updatedb is quicker than a second parse of a segment, the error of that is the one that
+// Seal promises, and what updatedb read stays.
+func TestSealBesideUpdateDB(t *testing.T) {
+	web := anyHostWeb(t, 2, 5)
+	o := web.options(dataDir(t))
+	var again atomic.Bool
+	update := func() error { return errors.New("it was not called") }
+	o.Parsers.Filters = []parse.Filter{parse.FilterFunc(func(*parse.Input, *parse.Page) error {
+		if again.CompareAndSwap(true, false) {
+			if err := update(); err != nil {
+				t.Error(err)
+			}
+		}
+		return nil
+	})}
+	e := open(t, o)
+	defer mustClose(t, e)
+	if _, err := e.Inject(ctx, web.seeds); err != nil {
+		t.Fatal(err)
+	}
+	list, err := e.Generate(ctx, engine.GenerateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Fetch(ctx, engine.FetchOptions{Segment: list.Segment}); err != nil {
+		t.Fatal(err)
+	}
+	update = func() error { _, err := e.UpdateDB(ctx, list.Segment); return err }
+	again.Store(true)
+	if _, err := e.Seal(ctx, list.Segment); !errors.Is(err, engine.ErrWrongState) {
+		t.Error(err)
+	}
+	if s, err := e.Inspect().Segment(list.Segment); err != nil || s.State != storage.SegmentUpdated {
+		t.Errorf("%+v, %v", s, err)
 	}
 }

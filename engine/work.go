@@ -266,6 +266,9 @@ func (w *work) seal(ctx context.Context, number uint32) (SealReport, error) {
 		return SealReport{Segment: number}, err
 	}
 	sealed, err := w.segments.SealAgain(ctx, seg, w.again)
+	if errors.Is(err, storage.ErrTransition) { // updatedb was quicker
+		err = phases.WithText(ErrWrongState, "parse: %v", err)
+	}
 	return w.sealed(sealed, start, err)
 }
 
