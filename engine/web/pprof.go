@@ -44,7 +44,7 @@ func profile(w http.ResponseWriter, r *http.Request) *Problem {
 	p := pprof.Lookup(name)
 	if p == nil {
 		return problem(http.StatusNotFound, "not_found", "there is no profile "+strconv.Quote(name)+
-			": want profile, heap, allocs or goroutine")
+			": want profile, heap or allocs")
 	}
 	debug := 0
 	switch text := r.FormValue("debug"); text {
