@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -16,7 +17,9 @@ import (
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/engine/parse"
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // phaseCalls are calls of the methods that change a data directory in which all is indexed. page is one of its pages,
@@ -184,6 +187,35 @@ func TestCloseEndsDedupURLs(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
+}
+
+// TestCloseEndsFilter: Close ends a filtering, with ErrClosed, and what it has not deleted stays.
+func TestCloseEndsFilter(t *testing.T) {
+	o, want := crawled(t, anyHostWeb(t, 4, 10))
+	var e *engine.Engine
+	var armed atomic.Bool
+	closed := make(chan error, 1)
+	o.Filters = policy.URLFilters{policy.URLFilterFunc(func(urlkey.URL) string {
+		if !armed.CompareAndSwap(true, false) {
+			return ""
+		}
+		go func() { closed <- e.Close() }()
+		for err := error(nil); !errors.Is(err, engine.ErrClosed); _, err = e.Inspect().Status() {
+			runtime.Gosched()
+		}
+		return "other"
+	})}
+	e = open(t, o)
+	armed.Store(true)
+	if _, err := e.Filter(ctx); !errors.Is(err, engine.ErrClosed) || errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	e = open(t, o)
+	defer mustClose(t, e)
+	sameDigest(t, digest(t, e), want)
 }
 
 // TestSealBesideUpdateDB: where updatedb is quicker than a second parse of a segment, the error of that is the one that

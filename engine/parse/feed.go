@@ -64,14 +64,14 @@ func textOfMarkup(s string) string {
 	for {
 		before, tag, found := strings.Cut(s, "<")
 		b.WriteString(before)
-		if !found {
+		switch {
+		case !found:
 			return html.UnescapeString(b.String())
-		}
-		if end := strings.IndexByte(tag, '>'); end > 0 && (tag[0] == '/' || tag[0] == '!' || isLetter(tag[0])) {
-			s = tag[end+1:]
-		} else {
+		case tag == "" || tag[0] != '/' && tag[0] != '!' && !isLetter(tag[0]):
 			b.WriteByte('<')
 			s = tag
+		default: // as in HTML, a tag without an end takes all that is left
+			_, s, _ = strings.Cut(tag, ">")
 		}
 	}
 }

@@ -101,7 +101,7 @@ news</title><link>http://a.example/</link><image><title>logo</title></image>
 			"feed http://c.example/x/e.html \"E\" 2024-05-06T10:00:00Z\n"},
 		{"titles of Atom", "application/atom+xml", `<feed xmlns="http://www.w3.org/2005/Atom"><title type="html">` +
 			`A &amp;amp;lt; B</title><entry><source><title>Other</title><link href="/other"/></source>` +
-			`<title type="html">It&amp;#8217;s &lt;b&gt;new&lt;/b&gt;: 1 &lt; 2 &amp;amp; 3</title>` +
+			`<title type="html">It&amp;#8217;s &lt;b&gt;new&lt;/b&gt;: 1 &lt; 2 &amp;amp; 3 &lt;i no end</title>` +
 			`<link href="/1"/></entry><entry><title type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">` +
 			`Less: <em>&lt;</em></div></title><link href="/2"/></entry>` +
 			`<entry><title>&lt;b&gt;</title><link href="/3"/><source/></entry>` +
