@@ -194,7 +194,7 @@ func codecs() []codec {
 		codecOf("text", func(t *rapid.T) ParseText {
 			text := ParseText{
 				Title:       texts.Draw(t, "title"),
-				Text:        texts.Draw(t, "text"),
+				Text:        strings.Repeat(texts.Draw(t, "text"), rapid.IntRange(1, 300).Draw(t, "times")),
 				Description: texts.Draw(t, "description"),
 				Author:      texts.Draw(t, "author"),
 				Date:        rapid.Int64().Draw(t, "date"),

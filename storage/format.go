@@ -50,10 +50,11 @@ import (
 //	                  before have whole files. (Since then format 11 leaves its own upgrade to this step.)
 //	14        0.14    Records say whether what their page gives to others was given (recVoted). Of older ones that is
 //	                  known by their segment or status.
+//	15        0.15    Texts are compressed one by one. Older ones are read as they are.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.
-const FormatVersion = 14
+const FormatVersion = 15
 
 // readableFormat is the oldest format that is read as it is, without an upgrade: of what the steps from there on write,
 // only phases read anything, and these write too.
@@ -85,6 +86,7 @@ func upgrades() []func(*Store) error {
 		none, none, // what format 11 brought is made by the step to 13, and must not be said to be there before
 		(*Store).buildDue,
 		func(s *Store) error { return s.setFormat(14) },
+		func(s *Store) error { return s.setFormat(15) },
 	}
 }
 

@@ -138,23 +138,27 @@ func FuzzText(f *testing.F) {
 		Content: []TextRange{{0, 4}, {5, 9}}, Headings: []TextRange{{0, 4}},
 	})
 	f.Add(whole)
+	f.Add(AppendParseText(nil, &ParseText{Title: "a", Text: strings.Repeat("some text ", 50)}))
 	f.Add(textOfVersion1)
 	f.Add(textOfVersion2)
+	f.Add(textOfVersion3)
 	fuzzCodec(f, AppendParseText, DecodeParseText, func(p *ParseText) int {
 		return len(p.MainText()) + len(p.Title) + len(p.Text) + len(p.Description) + len(p.Author) +
 			len(strings.Join(p.AppendHeadings(nil), ""))
-	}, func(n int) int { return 3 * n })
+	}, func(n int) int { return 3 * (n/packedHead + 1) * packedBlock })
 }
 
 // Records that earlier versions wrote: title, text "One and Two", headings and the content "Two".
 var (
 	textOfVersion1 = []byte("\x01\x00\x01\x00\x02\x05\x07\x0bTenutf-8One\nTwoOne and Two")
 	textOfVersion2 = []byte("\x02\x00\x01\x00\x02\x05\x07\x0b\x01\x08\x03Tenutf-8One\nTwoOne and Two")
+	textOfVersion3 = []byte("\x03\x00\x01\x00\x02\x05\x00\x0b\x01\x08\x03\x02\x00\x03\x05\x03\x00Tenutf-8One and Two")
 )
 
-// TestOlderText: records of versions 1 and 2 have their headings' texts apart from the text.
+// TestOlderText: records of versions 1 and 2 have their headings' texts apart from the text, and those of version 3 are
+// not compressed.
 func TestOlderText(t *testing.T) {
-	for version, b := range map[int][]byte{1: textOfVersion1, 2: textOfVersion2} {
+	for version, b := range map[int][]byte{1: textOfVersion1, 2: textOfVersion2, 3: textOfVersion3} {
 		got := ParseText{Headings: make([]TextRange, 3)}
 		if err := DecodeParseText(b, &got); err != nil {
 			t.Fatalf("version %d: %v", version, err)
@@ -162,7 +166,7 @@ func TestOlderText(t *testing.T) {
 		want := ParseText{
 			Title: "T", Language: "en", Charset: "utf-8", Text: "One and Two", Headings: []TextRange{{0, 3}, {8, 11}},
 		}
-		if version == 2 {
+		if version >= 2 {
 			want.Content = []TextRange{{8, 11}}
 		}
 		if d := cmp.Diff(want, got); d != "" {

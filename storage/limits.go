@@ -67,12 +67,9 @@ const (
 	// a host share much, and 64 KiB hold several pages. (Compression ratios measured for pages: zstd 3.5 one by one,
 	// 4.9 in 256 KiB blocks.)
 	parseBlockBytes = 64 << 10
-	// textBlockBytes is that for the texts of parse records. Each hit of a search reads one, so a block is mostly read
-	// for one page, and in blocks of 64 KiB they took a fifth of a search's processor time. Zstd's third level gives
-	// back what smaller blocks lose: it takes as much as the first does in blocks of 64 KiB where texts have 1 KB, and
-	// 3% more where they have 6 KB and neighbours share much; compressing takes up to 2 µs a page more, and decoding a
-	// block 57 µs in place of 96 (2026-11-27). Blocks of 16 KiB take 2% and 8% more, and 40 µs.
-	textBlockBytes = 24 << 10
+	// textBlockBytes is that for the texts of parse records, which are compressed one by one (packed.go). Each hit of a
+	// search reads one, so the smaller a block, the less is read in vain.
+	textBlockBytes = 8 << 10
 	// indexBlockBytes bounds a table's first-level index block.
 	indexBlockBytes = 64 << 10
 	// filterBitsPerKey gives about 1% false positives.

@@ -202,7 +202,7 @@ func (s *Store) tableOptions(r Range, first bool) sstable.WriterOptions {
 		w.Compression = sstable.BalancedCompression
 		if r.isText() {
 			w.BlockSize = textBlockBytes
-			w.Compression = sstable.GoodCompression
+			w.Compression = sstable.NoCompression // each text is packed
 		}
 		return w
 	}

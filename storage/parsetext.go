@@ -3,6 +3,7 @@
 package storage
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"strings"
@@ -57,23 +58,26 @@ func (t *ParseText) AppendHeadings(dst []string) []string {
 
 // Layout of a ParseText, a value of ParseTextRange:
 //
-//	1 byte    version 3
+//	1 byte    version 4
 //	uvarint   flags
 //	uvarint   lengths of title, description, language, charset, author, text
 //	uvarint   parts of the content; for each the distance from the previous part, and its length
 //	uvarint   headings, likewise
 //	varint    date
-//	          the strings themselves, in that order
+//	          the title
+//	          the other strings, in that order; as a frame of zstd if that has fewer bytes (packed.go)
 //
-// Versions 1 and 2 have the headings' texts (h1 to h3, one per line) instead of the author, and neither headings nor
-// date behind the content. Version 1 has no content.
-//
-// The value is not compressed. The table's blocks are, together with neighbouring pages, which works better.
-const textVersion = 3
+// Version 3 compresses nothing: tables did, several pages together. Versions 1 and 2 have the headings' texts (h1 to
+// h3, one per line) instead of the author, and neither headings nor date behind the content. Version 1 has no content.
+const (
+	textVersion = 4
+	// authorVersion is the first with author, headings and date.
+	authorVersion = 3
+)
 
 // textStrings are the strings of a ParseText, the text last; headings is the one that versions 1 and 2 have.
 func (t *ParseText) textStrings(version byte, headings *string) [6]*string {
-	if version == textVersion {
+	if version >= authorVersion {
 		headings = &t.Author
 	}
 	return [...]*string{&t.Title, &t.Description, &t.Language, &t.Charset, headings, &t.Text}
@@ -90,10 +94,12 @@ func AppendParseText(dst []byte, t *ParseText) []byte {
 	dst = appendParts(dst, t.Content)
 	dst = appendParts(dst, t.Headings[:min(len(t.Headings), HeadingsMax)])
 	dst = binary.AppendVarint(dst, t.Date)
-	for _, s := range texts {
+	dst = append(dst, t.Title...)
+	from := len(dst)
+	for _, s := range texts[1:] {
 		dst = append(dst, *s...)
 	}
-	return dst
+	return pack(dst, from)
 }
 
 func appendParts(dst []byte, parts []TextRange) []byte {
@@ -125,61 +131,85 @@ func (d *decoder) parts(dst []TextRange, size, limit uint64) []TextRange {
 // is zero.
 func DecodeParseText(b []byte, t *ParseText) error {
 	var headings string
-	var lengths [6]int
-	strings, version, err := readParseText(b, t, &lengths)
+	h, err := readParseText(b, t)
+	if err == nil {
+		err = h.unpack(b)
+	}
 	if err != nil {
 		*t = ParseText{}
 		return err
 	}
-	all := string(strings)
-	for i, s := range t.textStrings(version, &headings) {
-		*s, all = all[:lengths[i]], all[lengths[i]:]
+	all := stringOf(h.strings)
+	for i, s := range t.textStrings(h.version, &headings) {
+		*s, all = all[:h.lengths[i]], all[h.lengths[i]:]
 	}
 	t.findHeadings(headings)
 	return nil
 }
 
 // ReadParseTitle returns the title of a page from the encoding of its ParseText, of which it is a part. Errors are
-// those of DecodeParseText.
+// those of DecodeParseText, but that what follows the title may be damaged.
 func ReadParseTitle(b []byte) ([]byte, error) {
 	var t ParseText
-	var lengths [6]int
-	strings, _, err := readParseText(b, &t, &lengths)
+	h, err := readParseText(b, &t)
 	if err != nil {
 		return nil, err
 	}
-	return strings[:lengths[0]], nil
+	return h.strings[:h.lengths[0]], nil
 }
 
-// readParseText decodes all but the strings into t, reusing the memory of t.Content and t.Headings, and returns the
-// strings, one behind the other, their lengths and the version.
-func readParseText(b []byte, t *ParseText, lengths *[6]int) (strings []byte, version byte, err error) {
+// textHead is what the beginning of a ParseText's encoding says of its strings.
+type textHead struct {
+	version byte
+	lengths [6]int // of the strings
+	sum     uint64
+	strings []byte // one behind the other; what follows the first may be packed
+}
+
+// readParseText decodes all but the strings into t, reusing the memory of t.Content and t.Headings.
+func readParseText(b []byte, t *ParseText) (h textHead, err error) {
 	d := decoder{b: b}
-	version = d.byte()
+	h.version = d.byte()
 	*t = ParseText{Flags: ParseFlags(d.uint16()), Content: t.Content[:0], Headings: t.Headings[:0]}
-	left := uint64(len(b))
-	for i := range lengths {
-		n := d.uint(left)
-		left -= n
-		lengths[i] = int(n)
+	for i := range h.lengths {
+		n := d.uint(math.MaxInt32)
+		h.lengths[i] = int(n)
+		h.sum += n
 	}
-	sum := 0
-	for _, n := range lengths {
-		sum += n
+	size := uint64(h.lengths[len(h.lengths)-1])
+	if h.version >= 2 {
+		t.Content = d.parts(t.Content, size, min(size, uint64(len(d.b))))
 	}
-	size := uint64(lengths[len(lengths)-1])
-	if version >= 2 {
-		t.Content = d.parts(t.Content, size, min(size, math.MaxInt32))
-	}
-	if version == textVersion {
+	if h.version >= authorVersion {
 		t.Headings = d.parts(t.Headings, size, HeadingsMax)
 		t.Date = d.varint()
 	}
-	if d.bad || sum != len(d.b) || version == 0 || version > textVersion {
-		return nil, version, corrupt("parse text of %d bytes: % .32x", len(b), b)
+	h.strings = d.b
+	left, title := uint64(len(d.b)), uint64(h.lengths[0])
+	if d.bad || h.version == 0 || h.version > textVersion || left > h.sum || left < title ||
+		left < h.sum && h.version < textVersion {
+		return h, corruptText(b)
 	}
-	return d.b, version, nil
+	return h, nil
 }
+
+// unpack puts a copy of the strings, unpacked if they are packed, in their place. b is the whole encoding.
+func (h *textHead) unpack(b []byte) error {
+	if uint64(len(h.strings)) == h.sum {
+		h.strings = bytes.Clone(h.strings)
+		return nil
+	}
+	title := h.strings[:h.lengths[0]]
+	all, ok := unpack(h.strings[len(title):], uint64(len(title)), h.sum)
+	if !ok {
+		return corruptText(b)
+	}
+	copy(all, title)
+	h.strings = all
+	return nil
+}
+
+func corruptText(b []byte) error { return corrupt("parse text of %d bytes: % .32x", len(b), b) }
 
 // findHeadings finds in the text the headings of a record of version 1 or 2, a line each, in order. Those that were cut
 // inside of a word, and those that are not there, are left out.

@@ -47,10 +47,7 @@ type Writer struct {
 	noted *noted       // of all fetches in the segment
 	held  atomic.Int64 // bytes in the sorters
 
-	mu sync.Mutex // guards all below; sealing holds it
-	// Texts are kept uncompressed. Without index, compressing each text with S2 took 198 µs a page (182 to 209),
-	// keeping them uncompressed 170 (165 to 175), at 1,500 MB in place of 1,200 (2026-11-22). With index it is the
-	// same or less.
+	mu               sync.Mutex // guards all below; sealing holds it
 	links, text, cdx *storage.Sorter
 	counts           Counts
 	linkCount        uint64

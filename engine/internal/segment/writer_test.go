@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -348,10 +349,14 @@ func TestSealedInParts(t *testing.T) {
 	w := newWorld(t)
 	open := w.create()
 	var attempts []*segment.Attempt
+	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range 300 {
-		body := fmt.Sprintf("<title>Page %d</title><p>%s", i, strings.Repeat(fmt.Sprintf("word%d ", i), 6000))
+		body := fmt.Appendf(nil, "<title>Page %d</title><p>", i)
+		for range 6000 { // words that do not compress to nothing
+			body = fmt.Appendf(body, "word%d ", rng.Uint32())
+		}
 		attempts = append(attempts, response(t, fmt.Sprintf("http://a.example/%d", i),
-			"HTTP/1.1 200 OK\nContent-Type: text/html", body, ""))
+			"HTTP/1.1 200 OK\nContent-Type: text/html", string(body), ""))
 	}
 	w.storeAll(open, attempts...)
 	if _, err := open.Finish(ctx); err != nil {
