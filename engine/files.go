@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/storage"
 )
 
@@ -18,7 +19,7 @@ import (
 //	tables   1/5 of the rest      the store keeps open; 74 to 1024
 //	         as many as it says   the store beyond that: storage.FilesAtMost
 //	walks    half of tables       segments that the index reads side by side, which the store may keep open or not
-//	lookups  1/8 of the rest      names that are looked up; 4 to 64, two sockets each
+//	lookups  1/4 of the rest      names that are looked up; 4 to 64, fetch.LookupSockets each
 //	conns    the rest             connections, idle ones included
 type files struct{ own, tables, walks, lookups, conns int }
 
@@ -47,8 +48,8 @@ func shareFiles(limit int) (f files, err error) {
 	f.tables = min(max(rest/5, tablesMin), tablesMax)
 	f.walks = min(indexTextsMax, f.tables/2)
 	rest -= storage.FilesAtMost(f.tables) + f.walks
-	f.lookups = min(max(rest/8, lookupsMin), lookupsMax)
-	f.conns = rest - 2*f.lookups
+	f.lookups = min(max(rest/4/fetch.LookupSockets, lookupsMin), lookupsMax)
+	f.conns = rest - f.lookups*fetch.LookupSockets
 	return f, nil
 }
 

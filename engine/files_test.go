@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/storage"
 )
 
@@ -19,7 +20,7 @@ func TestShareFiles(t *testing.T) {
 			t.Fatalf("of %d: the store has %d files for %d tables", limit, store, f.tables)
 		}
 		if err != nil || f.own < 8*sharerFiles || f.tables < tablesMin || f.walks < 32 || f.lookups < lookupsMin ||
-			f.conns < 64 || f.own+store+f.walks+2*f.lookups+f.conns > limit {
+			f.conns < 64 || f.own+store+f.walks+fetch.LookupSockets*f.lookups+f.conns > limit {
 			t.Fatalf("of %d: %+v, %v", limit, f, err)
 		}
 	}

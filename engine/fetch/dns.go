@@ -20,21 +20,24 @@ type Resolver interface {
 	Lookup(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
+// LookupSockets is how many sockets a lookup has at most.
+const LookupSockets = 2 * dnsOpen
+
 // ResolverOptions of NewResolver. The zero value queries the system's name servers.
 type ResolverOptions struct {
 	// Hosts take precedence over DNS. The map must not change later.
 	Hosts Hosts
 	// Servers are the recursive name servers; none means those of /etc/resolv.conf.
 	Servers []netip.AddrPort
-	// LookUp replaces DNS. It gives no TTL, so its answers are cached for five minutes and its errors for one.
+	// LookUp replaces DNS. It gives no TTL, so its answers are cached for five minutes and its errors for ten seconds.
 	// Several goroutines call it at a time.
 	LookUp func(ctx context.Context, host string) ([]netip.Addr, error)
-	// Timeout bounds a lookup with all its queries; 0 means 5 s.
+	// Timeout bounds a lookup with all its queries, and how long it waits for its turn; 0 means 5 s.
 	Timeout time.Duration
 	// CacheMax is the number of names whose answers are cached, some 300 bytes each; 0 means 200,000. Beyond it, those
 	// that were used least recently are forgotten.
 	CacheMax int
-	// InFlight is the number of names that are looked up at the same time, with two sockets each; 0 means 64.
+	// InFlight is the number of names that are looked up at the same time, with up to LookupSockets each; 0 means 64.
 	InFlight int
 	// Now is the clock by which answers expire; nil means time.Now.
 	Now func() time.Time
@@ -165,14 +168,16 @@ func (r *CachingResolver) find(ctx context.Context, a *answer) {
 	defer close(a.done)
 	end, bounded := ctx.Deadline()
 	hurried := bounded && time.Until(end) < r.o.Timeout/2
-	own, cancel := context.WithTimeout(ctx, r.o.Timeout)
+	turn, cancel := context.WithTimeout(ctx, r.o.Timeout)
 	defer cancel()
 	var found dnsAnswer
 	select {
-	case r.slots <- struct{}{}:
+	case r.slots <- struct{}{}: // its own time begins now: where DNS is slow, many wait for their turn
+		own, cancel := context.WithTimeout(ctx, r.o.Timeout)
 		found = r.query(own, a.host)
+		cancel()
 		<-r.slots
-	case <-own.Done():
+	case <-turn.Done():
 		found.err = &fault{FailDNSTimeout, errors.New("too many lookups at the same time")}
 	}
 	if found.err != nil {

@@ -215,6 +215,62 @@ func TestLyingNameServers(t *testing.T) {
 	}
 }
 
+// TestSlowNameServers: an answer is taken as long as the lookup has time, though other queries were sent meanwhile; and
+// a server that fails or is silent does not hide what another one says.
+func TestSlowNameServers(t *testing.T) {
+	after := func(wait time.Duration, then func(q, m *dns.Msg)) func(*liar, *dns.Msg, *dns.Msg, string) [][]byte {
+		return func(_ *liar, q, m *dns.Msg, _ string) [][]byte {
+			time.Sleep(wait)
+			then(q, m)
+			return nil
+		}
+	}
+	address := func(q, m *dns.Msg) {
+		if isType(q, dns.TypeA) {
+			m.Answer = []dns.RR{rr(q.Question[0].Name + " 300 IN A 192.0.2.1")}
+		}
+	}
+	fails := func(_, m *dns.Msg) { m.Rcode = dns.RcodeServerFailure }
+	silent := func(*liar, *dns.Msg, *dns.Msg, string) [][]byte { return [][]byte{} }
+	slow := after(2*time.Second, address)
+	for _, c := range []struct {
+		name    string
+		servers servers
+		timeout time.Duration
+		want    string
+	}{
+		{"slow", servers{slow}, 4 * time.Second, "192.0.2.1"},
+		{"slow, and another that fails", servers{after(0, fails), slow}, 4 * time.Second, "192.0.2.1"},
+		{"slow, and another that is silent", servers{silent, slow}, 4 * time.Second, "192.0.2.1"},
+		{"two silent, one honest", servers{silent, silent, after(0, address)}, 5 * time.Second, "192.0.2.1"},
+		{"one fails, one is silent", servers{after(0, fails), silent}, time.Hour, "dns_fail"},
+		{"no IPv6", servers{func(l *liar, q, m *dns.Msg, network string) [][]byte {
+			if isType(q, dns.TypeAAAA) {
+				return [][]byte{}
+			}
+			address(q, m)
+			return nil
+		}}, time.Hour, "192.0.2.1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var addrs []netip.AddrPort
+			for _, answer := range c.servers {
+				addrs = append(addrs, lie(t, answer).addr)
+			}
+			for range len(addrs) { // each is queried first once
+				r := fetch.NewResolver(fetch.ResolverOptions{Servers: addrs, Timeout: c.timeout})
+				if got := looked(r.Lookup(context.Background(), "www.example")); got != c.want {
+					t.Errorf("got %s, want %s", got, c.want)
+				}
+				slices.Reverse(addrs)
+			}
+		})
+	}
+}
+
+type servers []func(*liar, *dns.Msg, *dns.Msg, string) [][]byte
+
 // looked returns the result of a lookup as text.
 func looked(addrs []netip.Addr, err error) string {
 	var s []string
@@ -238,6 +294,8 @@ func TestResolverMemory(t *testing.T) {
 		case q.Question[0].Name == "none.example.":
 			m.Rcode = dns.RcodeNameError
 			m.Ns = []dns.RR{rr("example. 900 IN SOA ns.example. me.example. 1 1 1 1 120")}
+		case q.Question[0].Name == "broken.example.":
+			m.Rcode = dns.RcodeServerFailure
 		default:
 			m.Answer = []dns.RR{rr(fmt.Sprintf("%s %d IN A 192.0.2.1", q.Question[0].Name, ttl.Load()))}
 		}
@@ -253,6 +311,7 @@ func TestResolverMemory(t *testing.T) {
 		holds time.Duration
 	}{
 		{"none.example", 0, time.Minute},
+		{"broken.example", 0, 10 * time.Second},
 		{"zero.example", 0, time.Minute},
 		{"some.example", 300, 300 * time.Second},
 		{"long.example", 1<<31 - 1, time.Hour},

@@ -72,7 +72,8 @@ func ParseServers(list string) (servers []netip.AddrPort, err error) {
 	return servers, nil
 }
 
-// lookup finds the addresses of a name. It queries IPv4 and IPv6 at the same time and succeeds if either does.
+// lookup finds the addresses of a name. It queries IPv4 and IPv6 at the same time and succeeds if either does. Where
+// IPv4 has an address, IPv6 is waited for no longer than dnsTryTime: some servers do not answer what they do not know.
 func (c *dnsClient) lookup(ctx context.Context, host string) dnsAnswer {
 	if _, ok := dns.IsDomainName(host); !ok || len(host) > maxDNSName || host == "" {
 		err := &fault{FailDNSNotFound, fmt.Errorf("%q is not a valid DNS name", host)}
@@ -84,8 +85,14 @@ func (c *dnsClient) lookup(ctx context.Context, host string) dnsAnswer {
 	}
 	name := dns.Fqdn(host) // search domains are never tried
 	six := make(chan dnsAnswer, 1)
-	go func() { six <- c.resolve(ctx, servers, name, dns.TypeAAAA) }()
-	v4, v6 := c.resolve(ctx, servers, name, dns.TypeA), <-six
+	ctxSix, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { six <- c.resolve(ctxSix, servers, name, dns.TypeAAAA) }()
+	v4 := c.resolve(ctx, servers, name, dns.TypeA)
+	if v4.err == nil {
+		defer time.AfterFunc(dnsTryTime, cancel).Stop()
+	}
+	v6 := <-six
 	switch {
 	case v4.err == nil && v6.err == nil:
 		addrs := append(v4.addrs[:min(len(v4.addrs), maxAddresses-1)], v6.addrs...)
@@ -193,52 +200,141 @@ func negativeTTL(m *dns.Msg) time.Duration {
 	return resolveTTLMin
 }
 
-// ask queries one server after the other until one gives a usable answer.
+// ask queries the servers in turn until one gives a usable answer: the next when one has failed, or has not answered
+// for dnsTryTime. The one that was queried before may still answer, until ctx ends: a name server that is slow, or looks
+// a name up far away, is waited for, unless all were queried and another says that it has failed.
 func (c *dnsClient) ask(ctx context.Context, servers []netip.AddrPort, name string, qtype uint16) (*dns.Msg, error) {
-	q := new(dns.Msg)
-	q.SetQuestion(name, qtype)
-	q.SetEdns0(dnsUDPSize, false)
-	first := int(c.turn.Add(1))
-	var last error = &fault{failure: FailDNSTimeout}
-	for try := range dnsTries * len(servers) {
-		server := servers[(first+try)%len(servers)]
-		q.Id = dns.Id()
-		m, err := exchangeDNS(ctx, server, "udp", q)
-		if err == nil && m.Truncated {
-			m, err = exchangeDNS(ctx, server, "tcp", q)
+	ctx, cancel := context.WithCancel(ctx)
+	tries := dnsQueries{
+		ctx: ctx, servers: servers, first: int(c.turn.Add(1)), name: name, qtype: qtype,
+		replies: make(chan dnsReply, dnsTries*len(servers)),
+	}
+	defer tries.group.Wait()
+	defer cancel()
+	late := time.NewTimer(dnsTryTime)
+	defer late.Stop()
+	last := &fault{failure: FailDNSTimeout}
+	waited := false // long enough for the last of all queries
+	for tries.next(); len(tries.open) > 0; {
+		select {
+		case <-late.C:
+			waited = tries.begun == cap(tries.replies)
+		case r := <-tries.replies:
+			if tries.ended(r); r.dropped {
+				continue
+			}
+			f := tries.fault(r)
+			if f == nil {
+				return r.m, nil
+			}
+			// That a server has failed says more than that another was silent.
+			if last.failure == FailDNSTimeout || f.failure != FailDNSTimeout {
+				last = f
+			}
 		}
 		switch {
-		case err != nil:
-			last = lookupFault(err)
-		case m.Rcode == dns.RcodeSuccess || m.Rcode == dns.RcodeNameError:
-			return m, nil
-		case m.Rcode == dns.RcodeFormatError && q.IsEdns0() != nil: // a server without EDNS
-			q.Extra = nil
-			last = &fault{FailDNS, fmt.Errorf("name server %s does not understand the query", server)}
-		default:
-			last = &fault{FailDNS, fmt.Errorf("name server %s returned %s", server, dns.RcodeToString[m.Rcode])}
-		}
-		if ctx.Err() != nil {
-			break
+		case ctx.Err() == nil && tries.next():
+			late.Reset(dnsTryTime)
+		case waited && last.failure != FailDNSTimeout:
+			return nil, last
 		}
 	}
 	return nil, last
 }
 
-// exchangeDNS sends a query from a new port and waits for its answer. It drops every other datagram: it may be
-// forged, or a late answer to an earlier query from the same port.
+// dnsQueries are the queries of one call of ask, a goroutine each. They end with ctx.
+type dnsQueries struct {
+	ctx     context.Context
+	servers []netip.AddrPort
+	first   int // place of the server that is queried first
+	name    string
+	qtype   uint16
+	plain   bool // a server does not understand EDNS
+
+	begun   int
+	open    []openQuery // in the order in which they began
+	group   sync.WaitGroup
+	replies chan dnsReply // has room for all
+}
+
+// openQuery is one whose reply has not come.
+type openQuery struct {
+	number int
+	drop   context.CancelFunc
+}
+
+// dnsReply is what a server said, or why it did not.
+type dnsReply struct {
+	m      *dns.Msg
+	err    error
+	server netip.AddrPort
+	number int  // of the query, from 0
+	plain  bool // the query was without EDNS
+	// dropped says that the query gave way to later ones.
+	dropped bool
+}
+
+// next queries the next server; false if each was queried dnsTries times. The oldest query gives way if more than
+// dnsOpen would be open.
+func (q *dnsQueries) next() bool {
+	if q.begun == dnsTries*len(q.servers) {
+		return false
+	}
+	r := dnsReply{server: q.servers[(q.first+q.begun)%len(q.servers)], number: q.begun, plain: q.plain}
+	m := new(dns.Msg)
+	m.SetQuestion(q.name, q.qtype)
+	if m.Id = dns.Id(); !r.plain {
+		m.SetEdns0(dnsUDPSize, false)
+	}
+	ctx, drop := context.WithCancel(q.ctx)
+	if q.open = append(q.open, openQuery{r.number, drop}); len(q.open) > dnsOpen {
+		q.open[0].drop()
+	}
+	q.begun++
+	q.group.Go(func() {
+		defer drop()
+		r.m, r.err = exchangeDNS(ctx, r.server, "udp", m)
+		if r.err == nil && r.m.Truncated {
+			r.m, r.err = exchangeDNS(ctx, r.server, "tcp", m)
+		}
+		r.dropped = r.err != nil && ctx.Err() != nil && q.ctx.Err() == nil
+		q.replies <- r
+	})
+	return true
+}
+
+// ended takes the query of a reply from those that are open.
+func (q *dnsQueries) ended(r dnsReply) {
+	q.open = slices.DeleteFunc(q.open, func(o openQuery) bool { return o.number == r.number })
+}
+
+// fault returns what is wrong with a reply, nil if it is usable.
+func (q *dnsQueries) fault(r dnsReply) *fault {
+	switch {
+	case r.err != nil:
+		return lookupFault(r.err)
+	case r.m.Rcode == dns.RcodeSuccess || r.m.Rcode == dns.RcodeNameError:
+		return nil
+	case r.m.Rcode == dns.RcodeFormatError && !r.plain: // a server without EDNS
+		q.plain = true
+		return &fault{FailDNS, fmt.Errorf("name server %s does not understand the query", r.server)}
+	}
+	return &fault{FailDNS, fmt.Errorf("name server %s returned %s", r.server, dns.RcodeToString[r.m.Rcode])}
+}
+
+// exchangeDNS sends a query from a new port and waits for its answer until ctx ends. It drops every other datagram,
+// which may be forged.
 func exchangeDNS(ctx context.Context, server netip.AddrPort, network string, q *dns.Msg) (*dns.Msg, error) {
-	ctx, cancel := context.WithTimeout(ctx, dnsTryTime)
-	defer cancel()
 	var d net.Dialer
 	raw, err := d.DialContext(ctx, network, server.String()) // UDP is connected: the kernel checks the sender
 	if err != nil {
 		return nil, err
 	}
 	defer raw.Close()
-	end, _ := ctx.Deadline()
-	if err := raw.SetDeadline(end); err != nil {
-		return nil, err
+	if end, ok := ctx.Deadline(); ok {
+		if err := raw.SetDeadline(end); err != nil {
+			return nil, err
+		}
 	}
 	stop := context.AfterFunc(ctx, func() { raw.SetDeadline(time.Unix(1, 0)) })
 	defer stop()

@@ -78,15 +78,19 @@ const (
 	resolveInFlight = 64 // by default
 	// Answers are cached for their TTL, but no less than resolveTTLMin, or a name server with a TTL of 0 would
 	// be queried for every page, and no more than resolveTTLMax. Negative answers are cached at most
-	// resolveNegativeMax, errors resolveFailTTL. resolveTTL is for sources that give no TTL.
+	// resolveNegativeMax, errors resolveFailTTL: when name servers are back, a crawl must not wait for long. resolveTTL
+	// is for sources that give no TTL.
 	resolveTTLMin      = time.Minute
 	resolveTTLMax      = time.Hour
 	resolveNegativeMax = 10 * time.Minute
-	resolveFailTTL     = time.Minute
+	resolveFailTTL     = 10 * time.Second
 	resolveTTL         = 5 * time.Minute
-	// dnsTries is the number of queries to each name server, dnsTryTime the wait for each answer.
+	// dnsTries is the number of queries to each name server, dnsTryTime the wait for an answer before another is
+	// queried as well.
 	dnsTries   = 2
 	dnsTryTime = 1500 * time.Millisecond
+	// dnsOpen is how many queries of one type for a name may be open. A lookup has two types.
+	dnsOpen = 2
 	// dnsStrays is how many datagrams that are no answer to the query are skipped.
 	dnsStrays = 64
 	// dnsUDPSize is the largest answer in bytes that is accepted over UDP (the size of DNS flag day 2020).
