@@ -201,8 +201,8 @@ func negativeTTL(m *dns.Msg) time.Duration {
 }
 
 // ask queries the servers in turn until one gives a usable answer: the next when one has failed, or has not answered
-// for dnsTryTime. The one that was queried before may still answer, until ctx ends: a name server that is slow, or looks
-// a name up far away, is waited for, unless all were queried and another says that it has failed.
+// for dnsTryTime. The one that was queried before may still answer, until ctx ends: a name server that is slow, or
+// looks a name up far away, is waited for, unless all were queried and another says that it has failed.
 func (c *dnsClient) ask(ctx context.Context, servers []netip.AddrPort, name string, qtype uint16) (*dns.Msg, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	tries := dnsQueries{
