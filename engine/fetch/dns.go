@@ -54,6 +54,10 @@ type CachingResolver struct {
 	mu    sync.Mutex
 	cache map[string]*list.Element
 	lru   *list.List // of *answer, most recently used first
+	// Names that failed while no name server answered say nothing once one does: those up to number back. silent counts
+	// such failures in a row, made those of all time.
+	silent     int
+	made, back uint64
 
 	lookups, hits, failures atomic.Uint64
 }
@@ -66,6 +70,7 @@ type answer struct {
 	err     error
 	left    bool      // the caller that looked it up has left: who waits for it looks it up again
 	expires time.Time // guarded by the resolver's mu; zero during the lookup
+	failure uint64    // likewise; its number, if name servers failed
 }
 
 // NewResolver returns a resolver. It reads /etc/resolv.conf at the first lookup, if at all.
@@ -144,7 +149,7 @@ func (r *CachingResolver) entry(host string) (a *answer, mine bool) {
 	defer r.mu.Unlock()
 	if el, ok := r.cache[host]; ok {
 		a := el.Value.(*answer)
-		if a.expires.IsZero() || r.o.Now().Before(a.expires) {
+		if a.expires.IsZero() || r.o.Now().Before(a.expires) && (a.failure == 0 || a.failure > r.back) {
 			r.lru.MoveToFront(el)
 			r.hits.Add(1)
 			return a, false
@@ -188,8 +193,19 @@ func (r *CachingResolver) find(ctx context.Context, a *answer) {
 	}
 	a.addrs, a.err = found.addrs, found.err
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	a.expires = r.o.Now().Add(found.ttl)
-	r.mu.Unlock()
+	switch {
+	case found.err == nil || isNotFound(found.err):
+		if r.silent >= resolveSilent {
+			r.back = r.made
+		}
+		r.silent = 0
+	case found.ttl > 0:
+		r.silent++
+		r.made++
+		a.failure = r.made
+	}
 }
 
 // query looks up a host by DNS or by ResolverOptions.LookUp. found.err is a *fault or nil.

@@ -84,7 +84,9 @@ const (
 	resolveTTLMax      = time.Hour
 	resolveNegativeMax = 10 * time.Minute
 	resolveFailTTL     = 10 * time.Second
-	resolveTTL         = 5 * time.Minute
+	// resolveSilent failures in a row are the name servers', not the names'.
+	resolveSilent = 8
+	resolveTTL    = 5 * time.Minute
 	// dnsTries is the number of queries to each name server, dnsTryTime the wait for an answer before another is
 	// queried as well.
 	dnsTries   = 2
