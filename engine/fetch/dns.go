@@ -20,8 +20,8 @@ type Resolver interface {
 	Lookup(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
-// LookupSockets is how many sockets a lookup has at most.
-const LookupSockets = 2 * dnsOpen
+// LookupSockets is how many sockets a lookup has at most: those of open queries, and of one that gives way, by type.
+const LookupSockets = 2 * (dnsOpen + 1)
 
 // ResolverOptions of NewResolver. The zero value queries the system's name servers.
 type ResolverOptions struct {
