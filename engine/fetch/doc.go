@@ -29,9 +29,11 @@
 //
 // CachingResolver looks in the hosts file, then in its cache, then queries name servers. It sends A and AAAA
 // queries at the same time: over UDP, from a new socket for each query, or over TCP if the answer is truncated.
+// Where an answer takes long, it asks the next name server as well, or the same again, and takes what comes first.
 // It believes only those records of an answer that a chain of aliases connects to the name. It caches an answer
-// for as long as its TTL says, within bounds, and negative answers too. Concurrent lookups of a name share one
-// query. A full cache drops the answers that were used least recently.
+// for as long as its TTL says, within bounds, and negative answers too. Failures of name servers it forgets after ten
+// seconds, or when one answers after many of them in a row. Concurrent lookups of a name share one query. A full cache
+// drops the answers that were used least recently.
 //
 // # Invariants
 //
