@@ -362,6 +362,11 @@ func crawlLoad(
 	}
 	over, sent := make(chan struct{}), make(chan loaded, 1)
 	if searched {
+		if o.profile != "" {
+			if _, err := s.tell("profile " + filepath.Join(o.profile, "crawl.prof")); err != nil {
+				return 0, err
+			}
+		}
 		go func() { sent <- run.send(ctx, over) }()
 	}
 	r, err := s.tell("crawl " + w.seedsFile)
