@@ -68,14 +68,14 @@ func (c *anchorCopy) write(p *pace, rows *anchorsRows) (sources []*source, err e
 	if info.Terms, err = c.writeTerms(p, sources[0]); err != nil {
 		return nil, err
 	}
-	table := func(kind byte) *storage.TableWriter {
-		return c.docs.in.Table(storage.IndexSegmentRange(c.docs.number, kind))
-	}
-	if info.Stored, info.StepsOnly, err = mergeStored(p, c.rd, sources, table(kindStored)); err != nil {
+	if info.Stored, info.StepsOnly, err = mergeStored(p, c.rd, sources, c.docs.table(kindStored)); err != nil {
 		return nil, err
 	}
 	info.Fields = mergedFieldNames(group)
-	return sources, c.writeForms(p, table(kindForms))
+	if err := c.writeForms(p); err != nil {
+		return nil, err
+	}
+	return sources, c.docs.writeFilter()
 }
 
 // change gives a document that is copied its new anchors, if it has some. doc is its number in the index segment, and
@@ -169,7 +169,7 @@ func (c *anchorCopy) writeTerms(p *pace, s *source) (terms uint64, err error) {
 	s.open(c.rd)
 	defer s.close()
 	anchors := anchorLists{run: run, valid: run.Next()}
-	w := newTermWriter(c.docs.in, c.docs.number)
+	w := c.docs.newTermWriter()
 	impacts := newImpactTable(&c.docs.info.Averages)
 	var term []byte
 	for s.valid || anchors.valid {
@@ -347,7 +347,7 @@ func (c *anchorCopy) impact(s *source, doc uint32, freqs *[fieldCount]uint32, im
 }
 
 // writeForms writes the forms of the index segment and of the new anchors.
-func (c *anchorCopy) writeForms(p *pace, table *storage.TableWriter) (err error) {
+func (c *anchorCopy) writeForms(p *pace) (err error) {
 	sc := c.rd.Scan(storage.IndexSegmentRange(c.seg.number, kindForms), nil, nil)
 	defer sc.Close()
 	var row []byte
@@ -364,5 +364,5 @@ func (c *anchorCopy) writeForms(p *pace, table *storage.TableWriter) (err error)
 			return err
 		}
 	}
-	return errors.Join(sc.Err(), writeSortedForms(c.forms, table))
+	return errors.Join(sc.Err(), c.docs.writeSortedForms(c.forms))
 }

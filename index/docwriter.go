@@ -27,18 +27,16 @@ type docWriter struct {
 	norms   normWriter
 	boosts  boostWriter
 	columns columnWriter
+	filter  filterWriter // of the terms and forms that others write
 }
 
 func newDocWriter(in *storage.Ingestion, number uint32) *docWriter {
-	table := func(kind byte) *storage.TableWriter { return in.Table(storage.IndexSegmentRange(number, kind)) }
-	return &docWriter{
-		in: in, number: number,
-		info:    segmentInfo{Format: format, Languages: map[string]uint32{}},
-		keys:    keyWriter{w: table(kindDocs)},
-		norms:   normWriter{w: table(kindNorms)},
-		boosts:  boostWriter{w: table(kindBoosts)},
-		columns: columnWriter{w: table(kindColumns)},
+	w := &docWriter{
+		in: in, number: number, info: segmentInfo{Format: format, Languages: map[string]uint32{}},
 	}
+	w.keys, w.norms = keyWriter{w: w.table(kindDocs)}, normWriter{w: w.table(kindNorms)}
+	w.boosts, w.columns = boostWriter{w: w.table(kindBoosts)}, columnWriter{w: w.table(kindColumns)}
+	return w
 }
 
 // add adds the next document; keys must increase.
@@ -74,6 +72,11 @@ func (w *docWriter) end() error {
 	w.info.Averages = (&collection{docs: uint64(w.info.Docs), totals: w.info.Totals}).averages()
 	w.info.Weights = weightsHash()
 	return nil
+}
+
+// table returns the table of a kind of rows of the index segment.
+func (w *docWriter) table(kind byte) *storage.TableWriter {
+	return w.in.Table(storage.IndexSegmentRange(w.number, kind))
 }
 
 // closeTables closes the files of an index segment that is written, but for the registry. An ingestion may have many.

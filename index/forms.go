@@ -76,13 +76,13 @@ func (seg *segment) forms(rd storage.Reader, lang analysis.Language, stem []byte
 
 // writeForms writes the forms of the terms of the index segment under construction. They are sorted by stem in bounded
 // memory: a segment may have a million.
-func (b *segmentBuilder) writeForms() error {
+func (b *segmentBuilder) writeForms(w *docWriter) error {
 	sorter := storage.NewSorter(b.sorting)
 	defer sorter.Close()
 	if err := b.eachForm(func(key []byte) error { return sorter.Add(key, nil) }); err != nil {
 		return err
 	}
-	return writeSortedForms(sorter, b.in.Table(storage.IndexSegmentRange(b.number, kindForms)))
+	return w.writeSortedForms(sorter)
 }
 
 // eachForm calls fn with the key of the stem and the form, for each form of a term, in memory that it uses again.
@@ -106,12 +106,12 @@ func (b *segmentBuilder) eachForm(fn func(key []byte) error) error {
 }
 
 // writeSortedForms writes what eachForm gave to a sorter, each form once.
-func writeSortedForms(sorter *storage.Sorter, table *storage.TableWriter) error {
+func (d *docWriter) writeSortedForms(sorter *storage.Sorter) error {
 	run, err := sorter.Sort()
 	if err != nil {
 		return err
 	}
-	w := formWriter{w: table}
+	w := d.newFormWriter()
 	var last []byte
 	for run.Next() {
 		if bytes.Equal(run.Key(), last) {
@@ -129,8 +129,13 @@ func writeSortedForms(sorter *storage.Sorter, table *storage.TableWriter) error 
 // formWriter writes rows of forms, which come in the order of their keys.
 type formWriter struct {
 	w         *storage.TableWriter
+	filter    *filterWriter
 	key, last []byte
 	row       []byte
+}
+
+func (d *docWriter) newFormWriter() formWriter {
+	return formWriter{w: d.table(kindForms), filter: &d.filter}
 }
 
 func (w *formWriter) add(key, form []byte) error {
@@ -150,13 +155,14 @@ func (w *formWriter) flush() error {
 	if len(w.row) == 0 {
 		return nil
 	}
+	w.filter.add(kindForms, w.key)
 	err := w.w.Set(w.key, w.row)
 	w.row = w.row[:0]
 	return err
 }
 
 // mergeForms writes the forms of all index segments of a group, row by row.
-func mergeForms(p *pace, rd storage.Reader, group []*segment, table *storage.TableWriter) error {
+func (d *docWriter) mergeForms(p *pace, rd storage.Reader, group []*segment) error {
 	var open []*storage.Scanner
 	for _, seg := range group {
 		sc := rd.Scan(storage.IndexSegmentRange(seg.number, kindForms), nil, nil)
@@ -167,7 +173,7 @@ func mergeForms(p *pace, rd storage.Reader, group []*segment, table *storage.Tab
 			return err
 		}
 	}
-	w := formWriter{w: table}
+	w := d.newFormWriter()
 	var key []byte
 	var forms [][]byte
 	for len(open) > 0 {

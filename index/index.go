@@ -36,11 +36,13 @@ const (
 	kindColumns   = 'v' // block of documents, column → values (columns.go)
 	kindStored    = 's' // document → what its hits show (stored.go); only of documents that have some, and long ones
 	kindBoosts    = 'b' // block of documents → factors of scores (boost.go); only of blocks that have some
+	kindFilter    = 'f' // nothing → the segment's keyFilter; only of small ones (keyfilter.go)
 )
 
 // segmentKinds are those in an index segment.
 var segmentKinds = []byte{
 	kindTerms, kindPostings, kindPositions, kindDocs, kindNorms, kindForms, kindColumns, kindStored, kindBoosts,
+	kindFilter,
 }
 
 // format is the format of index segments that this version writes, and the only one that it reads. Before segments

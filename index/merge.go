@@ -214,16 +214,17 @@ func (x *Index) mergeRanges(ctx context.Context, st *state, group []*segment, w 
 	if err := w.end(); err != nil {
 		return nil, err
 	}
-	if w.info.Terms, err = mergeTerms(p, st.snap, sources, newTermWriter(w.in, w.number), &w.info); err != nil {
+	if w.info.Terms, err = mergeTerms(p, st.snap, sources, w.newTermWriter(), &w.info); err != nil {
 		return nil, err
 	}
-	stored := w.in.Table(storage.IndexSegmentRange(w.number, kindStored))
-	if w.info.Stored, w.info.StepsOnly, err = mergeStored(p, st.snap, sources, stored); err != nil {
+	if w.info.Stored, w.info.StepsOnly, err = mergeStored(p, st.snap, sources, w.table(kindStored)); err != nil {
 		return nil, err
 	}
 	w.info.Fields = mergedFieldNames(group)
-	forms := w.in.Table(storage.IndexSegmentRange(w.number, kindForms))
-	return sources, mergeForms(p, st.snap, group, forms)
+	if err := w.mergeForms(p, st.snap, group); err != nil {
+		return nil, err
+	}
+	return sources, w.writeFilter()
 }
 
 // exchange commits the new index segment in place of a group. The writers' lock is held: what has been deleted of the

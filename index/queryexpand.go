@@ -120,6 +120,9 @@ func (s *expander) otherForms(term string) ([]string, error) {
 	for _, lang := range s.st.spoken {
 		stem, list = s.stemmer.Stem(stem[:0], lang, []byte(term)), list[:0]
 		for _, seg := range s.st.segments {
+			if seg.spoken>>(lang&63)&1 == 0 {
+				continue // its documents have no forms of this language
+			}
 			if !s.work.spend(readUnits) {
 				break
 			}

@@ -79,6 +79,9 @@ const (
 // get looks up a key of the segment's ranges. The value must not be changed: others have it too. It is for rows and
 // keys, which searches read again and again: finding one in Pebble takes some 3 µs, here a tenth of one.
 func (seg *segment) get(rd storage.Reader, kind byte, key []byte) (value []byte, ok bool, err error) {
+	if !seg.filter.mayHave(kind, key) {
+		return nil, false, nil
+	}
 	var memory [64]byte
 	name := append(append(memory[:0], kind), key...)
 	if v, ok := seg.values.get(string(name)); ok {

@@ -287,20 +287,23 @@ func (b *segmentBuilder) write() error {
 	if err := w.end(); err != nil {
 		return err
 	}
-	if err := b.writeTerms(&w.info); err != nil {
+	if err := b.writeTerms(w); err != nil {
 		return err
 	}
-	table := b.in.Table(storage.IndexSegmentRange(b.number, kindStored))
+	table := w.table(kindStored)
 	for _, e := range b.stored {
 		if err := table.Set(numberKey(e.doc), e.value); err != nil {
 			return err
 		}
 	}
-	if err := b.writeForms(); err != nil {
+	if err := b.writeForms(w); err != nil {
 		return err
 	}
 	w.info.Terms, w.info.Stored, w.info.StepsOnly = uint64(b.inv.count), uint32(len(b.stored)), b.stepsOnly
 	w.info.Fields = b.takeFieldNames()
+	if err := w.writeFilter(); err != nil {
+		return err
+	}
 	if err := closeTables(b.in, b.number); err != nil {
 		return err
 	}
@@ -310,9 +313,9 @@ func (b *segmentBuilder) write() error {
 }
 
 // writeTerms writes the lists of all terms.
-func (b *segmentBuilder) writeTerms(info *segmentInfo) error {
-	impacts := newImpactTable(&info.Averages)
-	w := newTermWriter(b.in, b.number)
+func (b *segmentBuilder) writeTerms(docs *docWriter) error {
+	impacts := newImpactTable(&docs.info.Averages)
+	w := docs.newTermWriter()
 	var occurrences occurrenceReader
 	var memory []byte
 	start := b.clock.now()

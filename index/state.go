@@ -61,6 +61,8 @@ type segment struct {
 	info    segmentInfo
 	norms   [fieldCount][]byte // by document
 	boosts  boosts
+	filter  keyFilter
+	spoken  uint64          // a bit for each language of its documents
 	deleted *roaring.Bitmap // nil: none
 	dead    []uint64        // the same, a bit per document
 	freqs   *recent[uint64] // counts of terms with these deletes
@@ -156,9 +158,9 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 			return fmt.Errorf("%w: index segment %d: lengths %v", storage.ErrCorrupt, seg.number, seg.info.Averages)
 		}
 		if was := before[seg.number]; was != nil {
-			seg.norms, seg.boosts, seg.lexicons = was.norms, was.boosts, was.lexicons
+			seg.norms, seg.boosts, seg.filter, seg.lexicons = was.norms, was.boosts, was.filter, was.lexicons
 			seg.hostTables, seg.rareDocs, seg.values = was.hostTables, was.rareDocs, was.values
-		} else if err := errors.Join(seg.loadNorms(st.snap), seg.loadBoosts(st.snap)); err != nil {
+		} else if err := errors.Join(seg.loadNorms(st.snap), seg.loadBoosts(st.snap), seg.loadFilter(st.snap)); err != nil {
 			return err
 		}
 		if err := seg.loadDeleted(st.snap); err != nil {
@@ -195,6 +197,10 @@ func registered(key, value []byte) (*segment, error) {
 	}
 	if err := json.Unmarshal(value, &seg.info); err != nil {
 		return nil, fmt.Errorf("%w: index segment %d: %v", storage.ErrCorrupt, seg.number, err)
+	}
+	for code := range seg.info.Languages {
+		d := Document{Language: code}
+		seg.spoken |= 1 << (d.language() & 63)
 	}
 	return seg, nil
 }
@@ -272,10 +278,7 @@ func (seg *segment) live() collection {
 func (st *state) languages() []analysis.Language {
 	var seen uint64
 	for _, seg := range st.segments {
-		for code := range seg.info.Languages {
-			d := Document{Language: code}
-			seen |= 1 << (d.language() & 63)
-		}
+		seen |= seg.spoken
 	}
 	var list []analysis.Language
 	for seen &^= 1; seen != 0; seen &= seen - 1 {

@@ -9,14 +9,16 @@ type termWriter struct {
 	rows  *storage.TableWriter
 	list  listWriter
 	terms uint64 // that have documents
+
+	filter *filterWriter
 }
 
-func newTermWriter(in *storage.Ingestion, number uint32) *termWriter {
+func (w *docWriter) newTermWriter() *termWriter {
 	return &termWriter{
-		rows: in.Table(storage.IndexSegmentRange(number, kindTerms)),
+		filter: &w.filter, rows: w.table(kindTerms),
 		list: listWriter{
-			postings:  in.Table(storage.IndexSegmentRange(number, kindPostings)),
-			positions: in.Table(storage.IndexSegmentRange(number, kindPositions)),
+			postings:  w.table(kindPostings),
+			positions: w.table(kindPositions),
 		},
 	}
 }
@@ -28,6 +30,7 @@ func (w *termWriter) end(term []byte) error {
 		return err
 	}
 	w.terms++
+	w.filter.add(kindTerms, term)
 	return w.rows.Set(term, row)
 }
 
