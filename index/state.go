@@ -160,7 +160,7 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		if was := before[seg.number]; was != nil {
 			seg.norms, seg.boosts, seg.filter, seg.lexicons = was.norms, was.boosts, was.filter, was.lexicons
 			seg.hostTables, seg.rareDocs, seg.values = was.hostTables, was.rareDocs, was.values
-		} else if err := errors.Join(seg.loadNorms(st.snap), seg.loadBoosts(st.snap), seg.loadFilter(st.snap)); err != nil {
+		} else if err := seg.load(st.snap); err != nil {
 			return err
 		}
 		if err := seg.loadDeleted(st.snap); err != nil {
@@ -203,6 +203,11 @@ func registered(key, value []byte) (*segment, error) {
 		seg.spoken |= 1 << (d.language() & 63)
 	}
 	return seg, nil
+}
+
+// load reads what searches of the segment always need.
+func (seg *segment) load(rd storage.Reader) error {
+	return errors.Join(seg.loadNorms(rd), seg.loadBoosts(rd), seg.loadFilter(rd))
 }
 
 func (seg *segment) loadDeleted(rd storage.Reader) (err error) {
