@@ -56,6 +56,7 @@ func (w *work) startFetching(
 		Refillers: frontierRefillers, Resume: resume, MaxHosts: w.o.shares().hosts, MaxQueued: w.o.shares().urls,
 		Shards: w.o.Processors,
 		Now:    w.o.Now, OnDrop: f.source.Release, OnHost: w.rememberHost, OnError: w.refillFailed,
+		OnForgive: w.net.hosts.Forgive,
 	})
 	if err != nil {
 		return nil, errors.Join(err, seg.Abandon())

@@ -52,7 +52,8 @@
 // How it leaves. A dormant state keeps only the times before which its host and address must not be visited. It is
 // forgotten when they have passed, unless something falls due within minutes. A host that failed too often sleeps,
 // for ten minutes at first and for up to a week; after that a single failure is enough. Options.OnHost receives
-// what must survive a restart (earliest next visit, failures, sleeps).
+// what must survive a restart (earliest next visit, failures, sleeps), Options.OnForgive each host whose last failure
+// is taken back: see outage.go.
 //
 // When more than half of Options.MaxHosts are in memory, a host that must not be visited for a minute or longer is
 // forgotten at once: it sleeps, its server demanded the pause, or its budget is used up. Its URLs return to the

@@ -12,18 +12,20 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// TestForgivenWhileForgotten: the end of a forgotten host's sleep is reported before the host may be refilled.
+// TestForgivenWhileForgotten: the end of a forgotten host's sleep is reported before the host may be refilled, and each
+// host whose failure is taken back is named.
 func TestForgivenWhileForgotten(t *testing.T) {
 	const host = urlkey.HostKey("example,h99,)")
 	var f *Frontier
 	var got []HostState
+	named := map[urlkey.HostKey]int{}
 	f = start(t, Options{Source: sites{each: 1}, OnHost: func(h urlkey.HostKey, s HostState) {
 		if h == host {
 			if got = append(got, s); !f.names.sleeps(h) {
 				t.Error("the host may be refilled before its sleep is taken back")
 			}
 		}
-	}}, 1)
+	}, OnForgive: func(h urlkey.HostKey) { named[h]++ }}, 1)
 	s := &f.names.stripe[hostHash(host)%stripes]
 	s.mu.Lock()
 	s.rest(hostHash(host), newResting(f.now().add(time.Hour), restAsleep), 1)
@@ -43,6 +45,9 @@ func TestForgivenWhileForgotten(t *testing.T) {
 	f.Done(v, Outcome{Kind: HostFailure, Local: true})
 	if len(got) != 1 || !got[0].Forgiven || f.names.sleeps(host) {
 		t.Errorf("OnHost received %+v, the host sleeps: %t", got, f.names.sleeps(host))
+	}
+	if len(named) != outageStreak || named[host] != 1 || named[v.Host] != 1 {
+		t.Errorf("OnForgive received %v", named)
 	}
 }
 

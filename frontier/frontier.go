@@ -308,6 +308,9 @@ func (f *Frontier) failed(v *Visit, out *Outcome) {
 		innocent = f.noDNS.failed(v.Host, string(v.Host), v.answered, now)
 	}
 	for _, h := range innocent {
+		if f.o.OnForgive != nil {
+			f.o.OnForgive(h)
+		}
 		if h == v.Host {
 			out.Kind = Skipped
 		} else if state := f.names.find(h); state != nil {

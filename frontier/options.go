@@ -134,6 +134,9 @@ type Options struct {
 	// or answers again after that. Shards and Done call it, several at once, in order for one host unless its address
 	// changed meanwhile. It must not block.
 	OnHost func(host urlkey.HostKey, s HostState)
+	// OnForgive, if set, receives each host whose last failure is taken back because the local network seems to have
+	// caused it, in memory or not, before the host is visited again. Done calls it. It must not block.
+	OnForgive func(host urlkey.HostKey)
 	// OnError, if set, receives the error of a refill, on the goroutine of its refiller; the host goes dormant if
 	// it has no URLs. An error of Source.Hosts comes with an empty host.
 	OnError func(host urlkey.HostKey, err error)

@@ -182,6 +182,24 @@ func (h *Hosts) decided(a *authority, ways *robotsWays) (s robotsState, wait cha
 	return s, nil
 }
 
+// Forgive has a host's robots.txt requested again at its next visit if it is held to be unreachable for a failure that
+// the local network seems to have caused: the frontier's Options.OnForgive. Else a host would wait for minutes after an
+// outage although its failure is taken back. It looks at what is in memory only: the failures are of the last seconds.
+func (h *Hosts) Forgive(host urlkey.HostKey) {
+	for _, scheme := range []string{"http", "https"} {
+		a := h.peek(storage.AuthorityKey(host, scheme))
+		if a == nil {
+			continue
+		}
+		a.mu.Lock()
+		if f := &a.facts; f.RobotsStatus == robotsStatusUnreachable && a.reason.failure.Local() {
+			f.RobotsExpires, f.RobotsFailures = f.RobotsFetched, max(f.RobotsFailures, 1)-1
+			a.dirty = true
+		}
+		a.mu.Unlock()
+	}
+}
+
 // robotsExpired reports whether robots.txt is to be requested again. A stored time further ahead than a file is ever
 // kept was written by a wrong clock.
 func robotsExpired(f *storage.HostFacts, now int64) bool {

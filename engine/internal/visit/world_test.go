@@ -320,8 +320,9 @@ func (w *world) newRun(h *Hosts, l *urlList, limits Limits) *run {
 	r := &run{w: w, hosts: h, source: NewSource(h, l.supply())}
 	r.front, err = frontier.New(frontier.Options{
 		Source: r.source, Delay: w.env.Delay(), OnDrop: r.source.Release, OnHost: h.Remember, MaxHosts: 1000,
-		Extra:   w.extra,
-		OnError: func(h urlkey.HostKey, err error) { w.warn(fmt.Errorf("refilling %s: %w", h, err)) },
+		OnForgive: h.Forgive,
+		Extra:     w.extra,
+		OnError:   func(h urlkey.HostKey, err error) { w.warn(fmt.Errorf("refilling %s: %w", h, err)) },
 	})
 	w.must(err)
 	r.Pool = NewPool(h, r.front, r.source, seg, limits)
