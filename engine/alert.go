@@ -22,6 +22,9 @@ const (
 	alertFailures     = 100
 )
 
+// dnsDeadHelp helps where name servers do not answer at all.
+const dnsDeadHelp = "check the network and its name servers, or give others with --set resolver=ADDRESS"
+
 // alerts says what is wrong, the worst first. recent are samples of the running crawl, oldest first; writers are the
 // reports of its index writers. It is a pure function.
 func alerts(s *Status, recent []Sample, writers []SendReport) (list []Alert) {
@@ -38,6 +41,8 @@ func alerts(s *Status, recent []Sample, writers []SendReport) (list []Alert) {
 		}
 		if s.Progress.Outage {
 			add(AlertNetwork, AlertBroken, c.Help, "%s", c.Text)
+		} else if s.Progress.NoDNS { // hosts whose addresses are known go on, so it need not be the cause
+			add(AlertNetwork, AlertBroken, dnsDeadHelp, "DNS does not answer: hosts whose addresses are not known wait")
 		}
 		if left, rate, ok := diskLasts(s, recent); ok && c.Kind != CauseDiskFull {
 			add(AlertDiskFull, AlertLook, "free some space on it, or stop the crawl",

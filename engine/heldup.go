@@ -77,7 +77,7 @@ func (s *situation) stoppedBy() Cause {
 			s.syncing.Round(time.Second)), ""}
 	case s.Outage && len(s.troubles) > 0 && isDNS(s.troubles[0].Failure):
 		return Cause{CauseDNS, "DNS does not answer for any host: at most one host a second is tried",
-			"check the network and its name servers, or give others with --set resolver=ADDRESS"}
+			dnsDeadHelp}
 	case s.Outage:
 		return Cause{CauseNetwork, "the local network seems to be cut: at most one host a second is tried", ""}
 	case s.holders&visit.HeldByBacklog != 0:

@@ -12,7 +12,7 @@ func (s *situation) look(w *work, f *fetching) {
 	stats, now := f.frontier.Stats(), w.now()
 	s.HostsReady, s.HostsWaiting, s.HostsAsleep, s.Queued = stats.Ready, stats.Waiting, stats.Asleep, stats.Queued
 	s.HostsActive, s.HostsDormant, s.HostsThrottled = stats.Hosts, stats.Dormant, stats.Throttled
-	s.OverBudget, s.Outage, s.Slow = stats.OverSpent, stats.Outage, stats.Late
+	s.OverBudget, s.Outage, s.NoDNS, s.Slow = stats.OverSpent, stats.Outage, stats.NoDNS, stats.Late
 	s.Busy = int64(stats.InFlight) // of the same moment, or a host whose visit has just ended counts twice
 	s.holders, s.syncing, s.silent = f.pool.Held(), f.pool.Syncing(now), f.pool.Silent(now)
 	s.lookups, s.refills, s.failing, s.slow = f.source.Lookups(), stats.Refilling, stats.Failing, stats.SlowReady

@@ -42,6 +42,7 @@ type Progress struct {
 	HostsThrottled int               `json:"hosts_throttled"`    // that requested a pause (429, 503), now
 	OverBudget     uint64            `json:"over_budget"`        // times that a budget held a host back
 	Outage         bool              `json:"outage"`             // the local network seems to be cut, now
+	NoDNS          bool              `json:"no_dns"`             // no name server seems to answer, now
 	Paused         bool              `json:"paused,omitempty"`   // now, by Engine.Pause
 	NotModified    uint64            `json:"not_modified"`       // as in FetchReport
 	Redirected     uint64            `json:"redirected"`         // as in FetchReport

@@ -29,6 +29,7 @@ type Stats struct {
 	// to be made.
 	Pending int
 	Outage  bool // the local network seems to be cut
+	NoDNS   bool // no name server seems to answer; hosts whose addresses are known go on
 	// Full says that wakes were refused and there is no room yet. Hosts in memory make some when their waits have
 	// passed, within minutes; Source.Hosts is called then.
 	Full bool
@@ -49,6 +50,7 @@ func (f *Frontier) Stats() Stats {
 		s.mu.Lock()
 	}
 	st := Stats{Hosts: int(f.names.hosts.Load()), Refused: f.refusedTotal.Load(), Outage: f.outage.on.Load()}
+	st.NoDNS = f.noDNS.on.Load()
 	slept, paused := int(f.names.resting[restAsleep].Load()), int(f.names.resting[restThrottled].Load())
 	st.Asleep, st.Waiting, st.Throttled = slept, paused, paused
 	st.Pending = int(f.pending.Load() + pulling)

@@ -103,8 +103,8 @@ func TestNameServersDead(t *testing.T) {
 	if !f.Excuses(true) {
 		t.Fatalf("%d lookups failed, and the name servers are not suspected", tried)
 	}
-	if f.Outage() || f.Excuses(false) {
-		t.Error("the network is blamed, though hosts answer")
+	if s := f.Stats(); f.Outage() || f.Excuses(false) || s.Outage || !s.NoDNS {
+		t.Errorf("hosts answer, and %+v", s)
 	}
 	settled(f)
 	was := tried
@@ -126,6 +126,9 @@ func TestNameServersDead(t *testing.T) {
 			t.Fatal("a host without an address answers, and lookups are still excused")
 		}
 		visit()
+	}
+	if s := f.Stats(); s.NoDNS {
+		t.Errorf("name servers answer, and %+v", s)
 	}
 }
 
