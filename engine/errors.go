@@ -49,8 +49,8 @@ var (
 	// ErrNotSent: an index writer did not take all that changed. What the call did before that is done, and its report
 	// says what; the next call that sends brings the rest.
 	ErrNotSent = errors.New("not all is sent")
-	// ErrNoPart: SplitDB cannot make that part in that directory: crawldb is not cut into so many, or the directory has
-	// a store.
+	// ErrNoPart: SplitDB cannot make that part in that directory: crawldb is not cut into so many or has nothing of the
+	// domain that is to move, or the directory has a store.
 	ErrNoPart = errors.New("no such part in that directory")
 	// ErrClosed: use of an engine after Close.
 	ErrClosed = storage.ErrClosed

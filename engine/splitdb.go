@@ -23,7 +23,7 @@ type SplitDBOptions struct {
 	// are between registered domains, or between hosts where a domain has more records than a part.
 	Part, Parts int
 	// Domain takes a registered domain in place of such a part. Where crawldb has nothing of it yet, the new directory
-	// has no records.
+	// has no records; with Move it is refused then.
 	Domain string
 	// Move takes the part out of this directory once the other one has it.
 	Move bool
@@ -75,8 +75,8 @@ func (r SplitDBReport) String() string {
 // part, or only one has it; called again, it does the rest.
 //
 // Errors: ErrBusy while a crawl, or other work that runs alone, is running; ErrNoPart, also if Dir has a store, unless
-// it has this part and Move is set: then it is brought up to date; with Move, ErrWrongState while a segment is fetched
-// and not linked yet, and ErrNotSent of index writers.
+// it has this part and Move is set: then it is brought up to date; with Move, ErrNoPart for a Domain without records,
+// ErrWrongState while a segment is fetched and not linked yet, and ErrNotSent of index writers.
 func (u *Upkeep) SplitDB(ctx context.Context, o SplitDBOptions) (SplitDBReport, error) {
 	leave, err := u.g.begin(ctx, o.Move)
 	if err != nil {
@@ -198,8 +198,12 @@ func (w *work) partOf(ctx context.Context, o *SplitDBOptions, made Options) (par
 			return own[0], true, nil
 		}
 	}
-	if err == nil && o.Domain == "" {
+	switch {
+	case err != nil:
+	case o.Domain == "":
 		part, err = w.phases.Part(ctx, o.Part, o.Parts)
+	case o.Move:
+		err = w.requireRecords(part, o.Domain)
 	}
 	switch {
 	case err != nil:
@@ -209,6 +213,16 @@ func (w *work) partOf(ctx context.Context, o *SplitDBOptions, made Options) (par
 		err = phases.WithText(ErrNoPart, "%s has another part (%v), not %v: name a new directory", o.Dir, own[0], part)
 	}
 	return part, false, err
+}
+
+// requireRecords refuses to move a domain of which crawldb has no record: one that is misspelled, or was moved before,
+// would be refused here from then on, or be in two directories.
+func (w *work) requireRecords(part urlkey.Part, domain string) error {
+	some, err := w.phases.HasRecords(part)
+	if err == nil && !some {
+		err = phases.WithText(ErrNoPart, "crawldb has no record of %s: there is nothing to move", domain)
+	}
+	return err
 }
 
 // ownParts are the parts that a directory was made of; none: it has no store. One that has another store is refused.

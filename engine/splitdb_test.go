@@ -303,6 +303,44 @@ func TestSplitDBRefused(t *testing.T) {
 	}
 }
 
+// TestSplitDBUnknownDomain: a domain of which crawldb has nothing is not moved: it is not refused from then on, and no
+// directory is made. Nor is one that is elsewhere already moved again.
+func TestSplitDBUnknownDomain(t *testing.T) {
+	t.Parallel()
+	fs := storage.NewMemFS()
+	_, options := splitWeb(t, fs, 10)
+	e := open(t, options("/crawl"))
+	defer mustClose(t, e)
+	refused := func(o engine.SplitDBOptions) {
+		t.Helper()
+		before := digest(t, e)
+		r, err := e.SplitDB(ctx, o)
+		if !errors.Is(err, engine.ErrNoPart) || !strings.Contains(err.Error(), o.Domain) || r.Moved {
+			t.Errorf("%s, %v; want an error that names %s", r, err, o.Domain)
+		}
+		sameDigest(t, digest(t, e), before)
+		if _, err := fs.Stat(o.Dir); err == nil {
+			t.Errorf("%s was made", o.Dir)
+		}
+	}
+	refused(engine.SplitDBOptions{Dir: "/unknown", Domain: "nowhere.example", Move: true})
+	c, err := e.Inspect().Check("http://nowhere.example/", policy.NormalizeInject)
+	if err != nil || c.Reason != "" {
+		t.Errorf("check of the domain that was not moved: %+v, %v", c, err)
+	}
+	domain := ""
+	for url := range plan(t, e) {
+		c, err := e.Inspect().Check(url, policy.NormalizeInject)
+		if err != nil {
+			t.Fatal(err)
+		}
+		domain = c.Domain
+	}
+	splitInto(t, e, engine.SplitDBOptions{Dir: "/first", Domain: domain, Move: true})
+	splitInto(t, e, engine.SplitDBOptions{Dir: "/first", Domain: domain, Move: true}) // as after a crash
+	refused(engine.SplitDBOptions{Dir: "/second", Domain: domain, Move: true})
+}
+
 // TestSplitDBAgain moves the domain of a page that has a copy elsewhere, and ends at any moment: the same call again
 // also makes the copy a page. Of another domain it does not say that it has moved.
 func TestSplitDBAgain(t *testing.T) {

@@ -51,6 +51,14 @@ func DomainPart(name string) (part urlkey.Part, err error) {
 	return urlkey.Part{From: domain, Until: string(PrefixEnd([]byte(domain)))}, nil
 }
 
+// HasRecords reports whether crawldb has a record of a part.
+func (p *Phases) HasRecords(part urlkey.Part) (bool, error) {
+	from, until := part.Bounds()
+	sc := p.env.Store.Scan(storage.Crawldb(), from, until)
+	some := sc.Next()
+	return some, sc.Close()
+}
+
 // eachHost calls fn with the number of records of each host, in the order of keys.
 func (p *Phases) eachHost(ctx context.Context, fn func(host []byte, records uint64)) error {
 	sc := p.env.Store.Scan(storage.HostCountsRange(), nil, nil)
