@@ -153,6 +153,9 @@ func (i *Inspector) Stats(ctx context.Context, perHost bool) (CrawldbStats, erro
 // Hosts streams the chosen hosts. If hostdb does not have the host of the filter, the error wraps ErrNotFound.
 func (i *Inspector) Hosts(ctx context.Context, f HostFilter) iter.Seq2[HostView, error] {
 	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.Host, error], error) {
+		if err := f.validate(); err != nil {
+			return nil, err
+		}
 		switch {
 		case f.Host != "":
 			key, err := urlkey.ParseHost(f.Host)

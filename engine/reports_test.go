@@ -87,6 +87,27 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// TestHostOrders: hosts come in every order that HostOrders names, and in no other: the error names that one and those.
+func TestHostOrders(t *testing.T) {
+	t.Parallel()
+	e := open(t, engine.Options{Dir: dataDir(t)})
+	defer mustClose(t, e)
+	for _, by := range append(engine.HostOrders(), "") {
+		for _, err := range e.Inspect().Hosts(ctx, engine.HostFilter{Top: 1, By: by}) {
+			t.Errorf("%q: %v", by, err)
+		}
+	}
+	for _, f := range []engine.HostFilter{{Top: 1, By: "size"}, {By: "size"}, {Host: "a.test", By: "size"}} {
+		var got error
+		for _, err := range e.Inspect().Hosts(ctx, f) {
+			got = err
+		}
+		if want := `"size": want one of [urls fetched`; got == nil || !strings.Contains(got.Error(), want) {
+			t.Errorf("%+v: %v, want %s", f, got, want)
+		}
+	}
+}
+
 // TestHostLearned: hostdb has what fetches learned of a host over two crawls: how long answers took, errors by kind,
 // protocols, addresses and the sum of its scores. Deleted records leave the sum.
 func TestHostLearned(t *testing.T) {

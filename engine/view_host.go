@@ -19,7 +19,7 @@ type HostFilter struct {
 	Host string
 	// Top is the number of hosts with the most of By, most first; 0 means all hosts.
 	Top int
-	// By is what Top counts; "" means HostURLs.
+	// By is what Top counts, one of HostOrders; "" means HostURLs.
 	By HostOrder
 	// After is the name of a host: of all hosts, only those behind it in key order are chosen; "" means all.
 	After string
@@ -53,6 +53,14 @@ var hostOrders = map[HostOrder]func(c *storage.HostCounts) uint64{
 // HostOrders returns the orders of hosts.
 func HostOrders() []HostOrder {
 	return []HostOrder{HostURLs, HostFetched, HostUnfetched, HostGone, HostBytes, HostTook}
+}
+
+// validate refuses an order that does not exist: hosts would come in another one.
+func (f *HostFilter) validate() error {
+	if f.By == "" || slices.Contains(HostOrders(), f.By) {
+		return nil
+	}
+	return fmt.Errorf("there is no order of hosts %q: want one of %v", f.By, HostOrders())
 }
 
 // HostView is a host as people and scripts see it. Times are in UTC, to the millisecond; JSON leaves out those that
