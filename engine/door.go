@@ -25,7 +25,7 @@ import (
 // A running crawl fetches what is injected; one that has begun to end leaves it to the next crawl. Inject is durable
 // when it returns; for many single URLs Enqueue is cheaper.
 func (e *Engine) Inject(ctx context.Context, o InjectOptions) (InjectReport, error) {
-	leave, err := e.begin(ctx, true)
+	leave, err := e.begin(ctx, "injecting", true)
 	if err != nil {
 		return InjectReport{}, err
 	}
@@ -43,7 +43,7 @@ func (e *Engine) Inject(ctx context.Context, o InjectOptions) (InjectReport, err
 //
 // Errors: ErrNothingDue without a due URL, and ErrBusy while a crawl is running, which hands out the due URLs itself.
 func (e *Engine) Generate(ctx context.Context, o GenerateOptions) (GenerateReport, error) {
-	leave, err := e.begin(ctx, !o.DryRun)
+	leave, err := e.begin(ctx, "generating", !o.DryRun)
 	if err != nil {
 		return GenerateReport{}, err
 	}
@@ -66,7 +66,7 @@ func (e *Engine) Generate(ctx context.Context, o GenerateOptions) (GenerateRepor
 //
 // Errors: ErrBusy, ErrNoSegment, ErrWrongState, ErrNoContact, ErrDiskLow.
 func (e *Engine) Fetch(ctx context.Context, o FetchOptions) (FetchReport, error) {
-	leave, err := e.enterToWrite()
+	leave, err := e.enterToWrite("fetching")
 	if err != nil {
 		return FetchReport{}, err
 	}
@@ -99,7 +99,7 @@ func (e *Engine) Fetch(ctx context.Context, o FetchOptions) (FetchReport, error)
 // Errors: ErrBusy, ErrNoContact, ErrDiskLow, those of disk and store, and after an abort the error of its context. The
 // report counts what was done, with or without an error.
 func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error) {
-	leave, err := e.enterToWrite()
+	leave, err := e.enterToWrite("crawling")
 	if err != nil {
 		return CrawlReport{}, err
 	}
@@ -157,7 +157,7 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 // Errors: ErrNoSegment, ErrWrongState, ErrNoContent, and ErrBusy while a crawl or fetch, which writes that WARC, or
 // other work that runs alone, is running.
 func (e *Engine) Seal(ctx context.Context, segment uint32) (SealReport, error) {
-	leave, err := e.begin(ctx, true)
+	leave, err := e.begin(ctx, "parsing", true)
 	if err != nil {
 		return SealReport{}, err
 	}
@@ -175,7 +175,7 @@ func (e *Engine) Seal(ctx context.Context, segment uint32) (SealReport, error) {
 //
 // Errors: ErrNoSegment, ErrWrongState.
 func (e *Engine) UpdateDB(ctx context.Context, segment uint32) (UpdateReport, error) {
-	leave, err := e.begin(ctx, true)
+	leave, err := e.begin(ctx, "updatedb", true)
 	if err != nil {
 		return UpdateReport{}, err
 	}
@@ -189,7 +189,7 @@ func (e *Engine) UpdateDB(ctx context.Context, segment uint32) (UpdateReport, er
 //
 // Errors: ErrNoSegment, ErrWrongState.
 func (e *Engine) InvertLinks(ctx context.Context, segment uint32) (InvertReport, error) {
-	leave, err := e.begin(ctx, true)
+	leave, err := e.begin(ctx, "invertlinks", true)
 	if err != nil {
 		return InvertReport{}, err
 	}
@@ -215,7 +215,7 @@ func (e *Engine) InvertLinks(ctx context.Context, segment uint32) (InvertReport,
 // that takes work in proportion to the pages that are new, gone or changed since. The next Index adds restored pages to
 // the index, and tells index writers what left it.
 func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
-	leave, err := e.begin(ctx, true)
+	leave, err := e.begin(ctx, "dedup", true)
 	if err != nil {
 		return DedupReport{}, err
 	}
@@ -230,7 +230,7 @@ func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error)
 //
 // Errors: ErrNoSegment, ErrWrongState, ErrNotSent.
 func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error) {
-	leave, err := e.begin(ctx, true)
+	leave, err := e.begin(ctx, "index", true)
 	if err != nil {
 		return IndexReport{}, err
 	}
@@ -253,7 +253,7 @@ func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error)
 // they are fetched. A target is a URL; a prefix that ends with "*", such as https://example.org/docs/*; or a host, such
 // as example.org, with all its URLs. A running crawl fetches them.
 func (e *Engine) Recrawl(ctx context.Context, targets ...string) (RecrawlReport, error) {
-	leave, err := e.begin(ctx, true)
+	leave, err := e.begin(ctx, "recrawl", true)
 	if err != nil {
 		return RecrawlReport{}, err
 	}
@@ -281,7 +281,7 @@ func (e *Engine) Recrawl(ctx context.Context, targets ...string) (RecrawlReport,
 // Errors: ErrBusy while work that runs alone, other than a crawl, is running, and ErrWrongState while a segment is
 // fetched and not linked yet: see Recover. ErrNotSent of index writers.
 func (e *Engine) Delete(ctx context.Context, targets ...string) (DeleteReport, error) {
-	leave, err := e.begin(ctx, true)
+	leave, err := e.begin(ctx, "delete", true)
 	if err != nil {
 		return DeleteReport{}, err
 	}
@@ -331,7 +331,7 @@ func (e *Engine) deleteBeside(ctx context.Context, targets []string) (DeleteRepo
 //
 // Errors: ErrBusy while work that runs alone, other than a crawl, is running; ErrNotSent is of index writers.
 func (e *Engine) Purge(ctx context.Context) (PurgeReport, error) {
-	leave, err := e.begin(ctx, true)
+	leave, err := e.begin(ctx, "purging", true)
 	if err != nil {
 		return PurgeReport{}, err
 	}
@@ -361,7 +361,7 @@ func (e *Engine) Purge(ctx context.Context) (PurgeReport, error) {
 // does this first. Fetchlists that nobody has begun to fetch stay as they are. While a crawl, or other work that
 // runs alone, is running, the error is ErrBusy.
 func (e *Engine) Recover(ctx context.Context) error {
-	leave, err := e.begin(ctx, true)
+	leave, err := e.begin(ctx, "recovering", true)
 	if err != nil {
 		return err
 	}

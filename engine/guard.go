@@ -35,20 +35,21 @@ func (g *guard) enter() (leave func(), err error) {
 	return g.inside.Done, nil
 }
 
-// enterToWrite is enter for a call that writes, before it does anything: ErrReadOnly if the engine only reads.
-func (g *guard) enterToWrite() (leave func(), err error) {
+// enterToWrite is enter for a call that writes, before it does anything: ErrReadOnly if the engine only reads, with
+// what was to be done, as the call's other errors say it.
+func (g *guard) enterToWrite(doing string) (leave func(), err error) {
 	leave, err = g.enter()
 	if err == nil && g.reads {
 		leave()
-		return nil, ErrReadOnly
+		return nil, wrapf(ErrReadOnly, "%s", doing)
 	}
 	return leave, err
 }
 
 // begin is enter for a phase. One whose context has ended does nothing: it returns the context's error.
-func (g *guard) begin(ctx context.Context, writes bool) (leave func(), err error) {
+func (g *guard) begin(ctx context.Context, doing string, writes bool) (leave func(), err error) {
 	if writes {
-		leave, err = g.enterToWrite()
+		leave, err = g.enterToWrite(doing)
 	} else {
 		leave, err = g.enter()
 	}

@@ -32,7 +32,7 @@ func (e *Engine) Linkdb() *Linkdb { return &Linkdb{w: e.w, g: &e.guard, running:
 // Errors: ErrBusy while a crawl or fetch is running, which rank at their end (see Options.LinkRank), and beside other
 // work that runs alone; one that says so beside a policy.DepthScorer, which writes scores too, unless it is a dry run.
 func (l *Linkdb) Rank(ctx context.Context, o LinkRankOptions) (LinkRankReport, error) {
-	leave, err := l.g.begin(ctx, !o.DryRun)
+	leave, err := l.g.begin(ctx, "ranking links", !o.DryRun)
 	if err != nil {
 		return LinkRankReport{}, err
 	}
@@ -52,7 +52,7 @@ func (l *Linkdb) Rank(ctx context.Context, o LinkRankOptions) (LinkRankReport, e
 // Errors: ErrBusy while a crawl, or other work that runs alone, is running; ErrNoStore if one of the directories has
 // none, or is this one, before anything is added; ErrLocked and others of the other directories.
 func (l *Linkdb) Merge(ctx context.Context, o MergeLinksOptions) (MergeLinksReport, error) {
-	leave, err := l.g.begin(ctx, true)
+	leave, err := l.g.begin(ctx, "merging linkdb", true)
 	if err != nil {
 		return MergeLinksReport{}, err
 	}

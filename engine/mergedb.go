@@ -47,7 +47,7 @@ func (r MergeDBReport) String() string {
 // Errors: ErrBusy while a crawl, or other work that runs alone, is running; ErrNoStore if one of the directories has
 // none, or is this one, before anything is added; ErrLocked and others of the other directories.
 func (u *Upkeep) MergeDB(ctx context.Context, o MergeDBOptions) (MergeDBReport, error) {
-	leave, err := u.g.begin(ctx, true)
+	leave, err := u.g.begin(ctx, "mergedb", true)
 	if err != nil {
 		return MergeDBReport{}, err
 	}

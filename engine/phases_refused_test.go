@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -147,9 +148,18 @@ func TestReadOnlyPhases(t *testing.T) {
 	calls["Remember"] = func(context.Context) error { return e.Remember(map[string]string{"a": "b"}) }
 	calls["Block"] = func(context.Context) error { return e.Block("blocked.example") }
 	calls["Unblock"] = func(context.Context) error { return e.Unblock("blocked.example") }
+	says := map[string]string{
+		"Inject": "injecting", "Generate": "generating", "FreeGenerate": "freegen", "Fetch": "fetching",
+		"Seal": "parsing", "UpdateDB": "updatedb", "InvertLinks": "invertlinks", "Dedup": "dedup",
+		"Index": "index", "Refresh": "index", "MergeOnly": "index", "Recover": "recovering", "Recrawl": "recrawl",
+		"Delete": "delete", "Unknown": "delete", "Purge": "purging", "Filter": "filtering", "Rank": "ranking links",
+		"Merge": "merging linkdb", "MergeDB": "mergedb", "SplitDB": "splitdb", "Crawl": "crawling",
+		"Remember": "storing settings", "Block": "blocking hosts", "Unblock": "unblocking hosts",
+	}
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
-		if err := calls[name](ctx); !errors.Is(err, engine.ErrReadOnly) {
-			t.Errorf("%s: %v", name, err)
+		want := says[name] + ": store is open for reading only"
+		if err := calls[name](ctx); !errors.Is(err, engine.ErrReadOnly) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
 	mustClose(t, e)

@@ -78,7 +78,7 @@ func (r SplitDBReport) String() string {
 // it has this part and Move is set: then it is brought up to date; with Move, ErrNoPart for a Domain without records,
 // ErrWrongState while a segment is fetched and not linked yet, and ErrNotSent of index writers.
 func (u *Upkeep) SplitDB(ctx context.Context, o SplitDBOptions) (SplitDBReport, error) {
-	leave, err := u.g.begin(ctx, o.Move)
+	leave, err := u.g.begin(ctx, "splitdb", o.Move)
 	if err != nil {
 		return SplitDBReport{}, err
 	}

@@ -42,7 +42,7 @@ func (r FilterReport) String() string {
 // Errors: ErrBusy while a crawl, or other work that runs alone, is running; ErrWrongState while a segment is fetched
 // and not linked yet; ErrNotSent of index writers.
 func (u *Upkeep) Filter(ctx context.Context) (FilterReport, error) {
-	leave, err := u.g.begin(ctx, true)
+	leave, err := u.g.begin(ctx, "filtering", true)
 	if err != nil {
 		return FilterReport{}, err
 	}

@@ -112,7 +112,7 @@ func (r FreeGenerateReport) String() string {
 //
 // Errors: ErrNothingDue without a URL that may be crawled, and ErrBusy while a crawl is running.
 func (u *Upkeep) FreeGenerate(ctx context.Context, o FreeGenerateOptions) (FreeGenerateReport, error) {
-	leave, err := u.g.begin(ctx, true)
+	leave, err := u.g.begin(ctx, "freegen", true)
 	if err != nil {
 		return FreeGenerateReport{}, err
 	}
