@@ -32,10 +32,11 @@ func (e *Engine) Block(hosts ...string) error {
 		return fmt.Errorf("blocking hosts: %w", err)
 	}
 	w.admission.Block(keys)
-	return e.change(func(_ *settings, f *fetching) {
+	return e.change(func(_ *settings, f *fetching) error {
 		if f != nil {
 			f.pool.CutRefused()
 		}
+		return nil
 	})
 }
 
@@ -59,11 +60,12 @@ func (e *Engine) Unblock(hosts ...string) error {
 		return fmt.Errorf("unblocking hosts: %w", err)
 	}
 	w.admission.Unblock(keys)
-	return e.change(func(_ *settings, f *fetching) {
+	return e.change(func(_ *settings, f *fetching) error {
 		if c := e.crawl.Load(); c != nil && f != nil { // at once: the crawl may be about to end
 			c.tasks.readmit()
 			f.frontier.WakeAll()
 		}
+		return nil
 	})
 }
 

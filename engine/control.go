@@ -61,7 +61,7 @@ func (e *Engine) Pause() error { return e.setPaused(true) }
 func (e *Engine) Resume() error { return e.setPaused(false) }
 
 func (e *Engine) setPaused(paused bool) error {
-	return e.change(func(live *settings, f *fetching) {
+	return e.change(func(live *settings, f *fetching) error {
 		live.paused.Store(paused)
 		switch {
 		case f == nil:
@@ -71,6 +71,7 @@ func (e *Engine) setPaused(paused bool) error {
 			f.pool.Let(visit.HeldByPause)
 			f.pool.Notify()
 		}
+		return nil
 	})
 }
 
@@ -80,55 +81,54 @@ func (e *Engine) SetDelay(d time.Duration) error {
 	if d == 0 {
 		d = defaultDelay
 	}
-	return e.change(func(live *settings, f *fetching) {
+	return e.change(func(live *settings, f *fetching) error {
 		live.delay.Store(int64(d))
 		if f != nil {
 			f.frontier.SetDelay(d)
 		}
+		return nil
 	})
 }
 
 // SetConcurrency replaces Options.Concurrency: in the running crawl at once, where surplus fetchers end after their
 // current visits and none begins before they have, and in later crawls and fetches. It must be from 1 to 100,000.
 func (e *Engine) SetConcurrency(fetchers int) error {
-	if fetchers < 1 || fetchers > concurrencyMax {
-		return fmt.Errorf("fetchers %d: want 1 to %d", fetchers, concurrencyMax)
-	}
-	return e.change(func(live *settings, f *fetching) {
+	return e.change(func(live *settings, f *fetching) error {
+		if fetchers < 1 || fetchers > concurrencyMax {
+			return fmt.Errorf("fetchers %d: want 1 to %d", fetchers, concurrencyMax)
+		}
 		live.fetchers.Store(int64(fetchers))
 		if f != nil {
 			f.frontier.SetFetchers(fetchers)
 			f.pool.SetFetchers(fetchers)
 		}
+		return nil
 	})
 }
 
 // SetLimits replaces the limits of the running crawl. They count from the crawl's start, so a limit that is exceeded
 // already ends it. Without a running crawl the error is ErrNotCrawling.
 func (e *Engine) SetLimits(l Limits) error {
-	if err := l.validate(); err != nil {
-		return err
-	}
-	running := false
-	err := e.change(func(_ *settings, f *fetching) {
+	return e.change(func(_ *settings, f *fetching) error {
+		if err := l.validate(); err != nil {
+			return err
+		}
 		c := e.crawl.Load()
-		if running = c != nil; !running {
-			return
+		if c == nil {
+			return wrapf(ErrNotCrawling, "changing limits")
 		}
 		c.limits.Store(&l)
 		if f != nil {
 			rest, _ := c.left(f.began)
 			f.pool.SetLimits(visit.Limits(rest))
 		}
+		return nil
 	})
-	if err == nil && !running {
-		return wrapf(ErrNotCrawling, "changing limits")
-	}
-	return err
 }
 
-// change runs a change of settings, with the fetchers of the running crawl or nil.
-func (e *Engine) change(do func(live *settings, f *fetching)) error {
+// change runs a change of settings, with the fetchers of the running crawl or nil. A closed engine comes before
+// whatever do finds wrong.
+func (e *Engine) change(do func(live *settings, f *fetching) error) error {
 	leave, err := e.enter()
 	if err != nil {
 		return err
@@ -141,6 +141,5 @@ func (e *Engine) change(do func(live *settings, f *fetching)) error {
 	if c := e.crawl.Load(); c != nil {
 		f = c.live.Load()
 	}
-	do(live, f)
-	return nil
+	return do(live, f)
 }

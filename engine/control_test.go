@@ -293,6 +293,8 @@ func afterClose(t *testing.T, e *engine.Engine) {
 		"SetDelay":       func() error { return e.SetDelay(1) },
 		"SetConcurrency": func() error { return e.SetConcurrency(1) },
 		"SetLimits":      func() error { return e.SetLimits(engine.Limits{}) },
+		"no fetchers":    func() error { return e.SetConcurrency(0) },
+		"wrong limits":   func() error { return e.SetLimits(engine.Limits{MaxPages: -1}) },
 		"Search":         func() error { _, err := e.Search(ctx, "net", engine.SearchOptions{}); return err },
 		"NewestSegment":  func() error { _, err := e.Inspect().NewestSegment(storage.SegmentOpen); return err },
 		"IndexDigest":    func() error { _, err := e.Inspect().IndexDigest(ctx); return err },
