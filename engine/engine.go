@@ -185,7 +185,7 @@ func (w *work) newSegments() *segment.Segments {
 		Links: o.normalizers(policy.NormalizeOutlink), Redirects: o.normalizers(policy.NormalizeFetcher),
 		ParseLater: o.ParseLater, NoContent: o.NoContent, Spent: w.stages.spentIn, Warn: w.warn,
 		Log:   func(seg *storage.Segment, list []segment.Stored, again bool) { w.crawlLog.add(seg, list, again) },
-		Flush: func() { w.crawlLog.flush() },
+		Flush: func() { w.crawlLog.flush() }, Replacing: &w.crawldbMu.crawldb,
 	})
 }
 

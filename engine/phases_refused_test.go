@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/internal/segment"
@@ -245,7 +246,21 @@ func TestSealBesideUpdateDB(t *testing.T) {
 	})}
 	e := open(t, o)
 	defer mustClose(t, e)
-	if _, err := e.Inject(ctx, web.seeds); err != nil {
+	segment := fetchOnce(t, e, web.seeds)
+	update = func() error { _, err := e.UpdateDB(ctx, segment); return err }
+	again.Store(true)
+	if _, err := e.Seal(ctx, segment); !errors.Is(err, engine.ErrWrongState) {
+		t.Error(err)
+	}
+	if s, err := e.Inspect().Segment(segment); err != nil || s.State != storage.SegmentUpdated {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// fetchOnce injects seeds and fetches them. It returns the segment, which is sealed.
+func fetchOnce(t *testing.T, e *engine.Engine, o engine.InjectOptions) uint32 {
+	t.Helper()
+	if _, err := e.Inject(ctx, o); err != nil {
 		t.Fatal(err)
 	}
 	list, err := e.Generate(ctx, engine.GenerateOptions{})
@@ -255,12 +270,47 @@ func TestSealBesideUpdateDB(t *testing.T) {
 	if _, err := e.Fetch(ctx, engine.FetchOptions{Segment: list.Segment}); err != nil {
 		t.Fatal(err)
 	}
-	update = func() error { _, err := e.UpdateDB(ctx, list.Segment); return err }
+	return list.Segment
+}
+
+// TestUpdateDBBesideSeal: a parse of a segment that ends while updatedb reads it changes nothing: linkdb gets the links
+// that crawldb got.
+func TestUpdateDBBesideSeal(t *testing.T) {
+	web := anyHostWeb(t, 2, 5)
+	o := web.options(dataDir(t))
+	var again, reads atomic.Bool
+	sealed := make(chan error, 1)
+	o.Parsers.Filters = []parse.Filter{parse.FilterFunc(func(_ *parse.Input, p *parse.Page) error {
+		if again.Load() {
+			p.Outlinks = nil
+		}
+		return nil
+	})}
+	seal := func() error { return errors.New("it was not called") }
+	o.Filters = policy.URLFilters{policy.URLFilterFunc(func(urlkey.URL) string {
+		if reads.CompareAndSwap(true, false) {
+			go func() { sealed <- seal() }()
+			for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end) && len(sealed) == 0; {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		return ""
+	})}
+	e := open(t, o)
+	defer mustClose(t, e)
+	segment := fetchOnce(t, e, web.seeds)
+	seal = func() error { _, err := e.Seal(ctx, segment); return err }
 	again.Store(true)
-	if _, err := e.Seal(ctx, list.Segment); !errors.Is(err, engine.ErrWrongState) {
-		t.Error(err)
+	reads.Store(true)
+	r, err := e.UpdateDB(ctx, segment)
+	if err != nil || r.New == 0 {
+		t.Fatalf("%s, %v", r, err)
 	}
-	if s, err := e.Inspect().Segment(list.Segment); err != nil || s.State != storage.SegmentUpdated {
-		t.Errorf("%+v, %v", s, err)
+	if err := <-sealed; !errors.Is(err, engine.ErrWrongState) {
+		t.Errorf("the parse beside updatedb: %v, want %v", err, engine.ErrWrongState)
+	}
+	links, err := e.InvertLinks(ctx, segment)
+	if err != nil || links.Inlinks == 0 {
+		t.Errorf("%s, %v: crawldb has %d URLs of links", links, err, r.New)
 	}
 }

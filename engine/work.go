@@ -64,7 +64,8 @@ type work struct {
 
 // crawldbLock has two locks. Lock and Unlock are for both: one phase at a time changes crawldb, and has the memory of
 // updatedb (memory.go). Dedup has other memory, and holds only crawldb. Invertlinks, which changes nothing that others
-// read, holds only memory, so that neither waits for the other: they are in two lanes of a crawl.
+// read, holds only memory, so that neither waits for the other: they are in two lanes of a crawl. A parse of a sealed
+// segment holds crawldb when it replaces what updatedb may be reading.
 type crawldbLock struct{ memory, crawldb sync.Mutex }
 
 // Lock takes both locks, memory first.

@@ -55,6 +55,9 @@ type Env struct {
 	// before. Flush comes before the segment is sealed.
 	Log   func(seg *storage.Segment, stored []Stored, again bool)
 	Flush func()
+	// Replacing, if not nil, is held while parse records of a sealed segment are replaced: who holds it can read them
+	// and then change the segment's state.
+	Replacing sync.Locker
 }
 
 // agentOf is the agent for whom a page's robots directives are read.

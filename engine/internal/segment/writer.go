@@ -368,6 +368,10 @@ func (w *Writer) seal(ctx context.Context, files []warc.FileInfo) (Sealed, error
 	if err := ing.PutSegment(seg); err != nil {
 		return sealed, err
 	}
+	if l := w.s.env.Replacing; l != nil && w.seg.State == storage.SegmentSealed {
+		l.Lock()
+		defer l.Unlock()
+	}
 	if err := ing.Commit(); err != nil {
 		return sealed, fmt.Errorf("sealing segment %d: %w", seg.Number, err)
 	}
