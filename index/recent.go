@@ -48,11 +48,12 @@ func (r *recent[V]) add(key string, v V, size int64) {
 const recentPart = 16
 
 func (r *recent[V]) put(k kept[V]) {
-	if r.now == nil || r.size+k.size > r.most {
-		r.old, r.now, r.size = r.now, map[string]kept[V]{}, 0
+	more := k.size - r.now[k.key].size // that is 0 if now has none
+	if r.now == nil || r.size+more > r.most {
+		r.old, r.now, r.size, more = r.now, map[string]kept[V]{}, 0, k.size
 	}
 	r.now[k.key] = k
-	r.size += k.size
+	r.size += more
 }
 
 // limit sets the units of a generation.

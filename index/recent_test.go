@@ -41,6 +41,13 @@ func TestRecent(t *testing.T) {
 					t.Fatalf("a generation of %d has %d", most, sum)
 				}
 			}
+			size = 0
+			for _, k := range r.now {
+				size += k.size
+			}
+			if r.size != size {
+				t.Fatalf("the size of now is %d, not %d", size, r.size)
+			}
 		}
 	})
 	r := &recent[int]{most: 32}
