@@ -192,11 +192,10 @@ func (p *htmlPass) factsOf(cut func(span) string) Facts {
 	}
 }
 
-// pageLayouts are date formats that pages use besides those of W3C's profile of ISO 8601.
+// pageLayouts are date formats that pages use besides w3cLayouts.
 var pageLayouts = [...]string{
-	"2006-01-02T15:04:05-0700", "2006-01-02T15:04:05.000-0700", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05",
-	"2006-01-02 15:04:05 -0700", "2006-01-02 15:04",
-	"2006/01/02", "20060102", time.RFC1123, time.RFC1123Z, time.RFC850, time.ANSIC, "2 Jan 2006 15:04:05 MST",
+	"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04", "2006/01/02", "20060102",
+	time.RFC1123, time.RFC1123Z, time.RFC850, time.ANSIC, "2 Jan 2006 15:04:05 MST",
 	"January 2, 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006",
 }
 

@@ -58,6 +58,16 @@ func TestFeedsAndSitemaps(t *testing.T) {
 		"sitemap http://a.example/c \"\" 2024-05-06T08:00:00Z\n"
 	for _, c := range []struct{ name, contentType, body, title, links string }{
 		{"sitemap", "text/xml", sitemap, "", want},
+		{"dates of sitemaps", "text/xml", "<urlset>" +
+			`<url><loc>/1</loc><lastmod>2024-05-01T10:00:00+0000</lastmod></url>` +
+			`<url><loc>/2</loc><lastmod>2024-05-01T12:00:00.250+0200</lastmod></url>` +
+			`<url><loc>/3</loc><lastmod>2024-05-01T10:00:00.5Z</lastmod></url>` +
+			`<url><loc>/4</loc><lastmod>2024-05-01T06:00-0400</lastmod></url>` +
+			`<url><loc>/5</loc><lastmod>2024-05-01T10:00:00+00</lastmod></url></urlset>`, "",
+			"sitemap http://a.example/1 \"\" 2024-05-01T10:00:00Z\n" +
+				"sitemap http://a.example/2 \"\" 2024-05-01T10:00:00Z\n" +
+				"sitemap http://a.example/3 \"\" 2024-05-01T10:00:00Z\n" +
+				"sitemap http://a.example/4 \"\" 2024-05-01T10:00:00Z\nsitemap http://a.example/5 \"\"\n"},
 		{"sitemap in gzip", "application/x-gzip", zipped.String(), "", want},
 		{"sitemap in gzip, declared as text", "text/plain", zipped.String(), "", want},
 		{"sitemap in gzip, declared as XML", "application/xml", zipped.String(), "", want},

@@ -27,10 +27,11 @@ var changeEvery = map[string]uint32{
 	"never": 3650 * 86400,
 }
 
-// w3cLayouts are the formats of W3C's profile of ISO 8601, and two without a zone that sites use.
+// w3cLayouts are the formats of W3C's profile of ISO 8601, and what sites write instead: a zone without a colon, or
+// none. A fraction may follow the seconds of each.
 var w3cLayouts = [...]string{
 	time.RFC3339, "2006-01-02", "2006-01-02T15:04Z07:00", "2006-01", "2006",
-	"2006-01-02T15:04:05", "2006-01-02 15:04:05",
+	"2006-01-02T15:04:05-0700", "2006-01-02T15:04-0700", "2006-01-02T15:04:05", "2006-01-02 15:04:05",
 }
 
 // w3cTime parses a time in one of w3cLayouts and returns it in Unix seconds, 0 for anything else.
