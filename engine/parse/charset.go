@@ -32,7 +32,8 @@ type decoded struct {
 // decode converts a body to valid UTF-8, in the memory of scratch if it fits. A body that is valid UTF-8 already is not
 // copied. The charset is determined in the order of the WHATWG standard: byte order mark, Content-Type header,
 // declaration in the page (if declares says that the media type has one), and then, where the standard falls back on
-// the reader's locale, statistics over the bytes.
+// the reader's locale, statistics over the bytes. If the fetcher cut the body inside a character, the part of it is
+// left out; in a whole body that is a fault of the page, which U+FFFD shows.
 func decode(scratch []byte, in *Input, declares bool) decoded {
 	body := in.Body
 	enc, name := encoding.Encoding(nil), ""
@@ -45,12 +46,15 @@ func decode(scratch []byte, in *Input, declares bool) decoded {
 		enc, name = detectCharset(body, in.Truncated, declares)
 	}
 	if name == charsetUTF8 {
+		if in.Truncated {
+			body = body[:len(body)-begunRune(body)]
+		}
 		return decodeUTF8(scratch, body)
 	}
 	if enc == nil {
 		enc = encodingOf(name)
 	}
-	return transcode(scratch, body, enc, name)
+	return transcode(scratch, body, enc, name, !in.Truncated)
 }
 
 // byteOrderMark returns the length of the byte order mark of body and its charset.
@@ -214,12 +218,21 @@ func telling(head []byte) []byte {
 
 // validPrefix reports whether b is UTF-8 with a character cut at its end.
 func validPrefix(b []byte) bool {
-	for i := 1; i < utf8.UTFMax && i < len(b); i++ {
-		if tail := b[len(b)-i:]; utf8.RuneStart(tail[0]) {
-			return !utf8.FullRune(tail) && utf8.Valid(b[:len(b)-i])
+	n := begunRune(b)
+	return n > 0 && n < len(b) && utf8.Valid(b[:len(b)-n])
+}
+
+// begunRune returns how many bytes at the end of b begin a character of UTF-8 and are not all of it.
+func begunRune(b []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
+			if utf8.FullRune(tail) {
+				return 0
+			}
+			return n
 		}
 	}
-	return false
+	return 0
 }
 
 // decodeUTF8 returns valid UTF-8 unchanged. Otherwise it replaces each byte that is not part of a character by U+FFFD,
@@ -258,8 +271,9 @@ func decodeUTF8(scratch, body []byte) decoded {
 	return d
 }
 
-// transcode runs a decoder over body within maxDecoded.
-func transcode(scratch, body []byte, enc encoding.Encoding, name string) decoded {
+// transcode runs a decoder over body within maxDecoded. If the body is not whole, what begins a character at its end is
+// left out.
+func transcode(scratch, body []byte, enc encoding.Encoding, name string, whole bool) decoded {
 	d := decoded{charset: name}
 	decoder := enc.NewDecoder()
 	out := scratch[:0]
@@ -267,9 +281,9 @@ func transcode(scratch, body []byte, enc encoding.Encoding, name string) decoded
 		out = make([]byte, 0, need)
 	}
 	for {
-		nDst, nSrc, err := decoder.Transform(out[len(out):cap(out)], body, true)
+		nDst, nSrc, err := decoder.Transform(out[len(out):cap(out)], body, whole)
 		out, body = out[:len(out)+nDst], body[nSrc:]
-		if err == nil && len(body) == 0 {
+		if err == nil && len(body) == 0 || err == transform.ErrShortSrc && !whole {
 			break
 		}
 		if err != nil && err != transform.ErrShortDst || len(out) >= maxDecoded {

@@ -47,6 +47,36 @@ func TestCharset(t *testing.T) {
 	}
 }
 
+// TestCutCharacter: a part of a character at the end of a body is left out if the fetcher cut the body. In a whole body
+// it is a fault of the page, and readers see it.
+func TestCutCharacter(t *testing.T) {
+	for _, c := range []struct{ header, body, cut, whole string }{
+		{"text/html; charset=utf-8", "<p>caf\xc3", "caf", "caf\ufffd"},
+		{"text/html; charset=utf-8", "<p>日\xe6\x97", "日", "日\ufffd\ufffd"},
+		{"text/plain; charset=utf-8", "日\xf0\x9f\x98", "日", "日\ufffd\ufffd\ufffd"},
+		{"text/html; charset=utf-8", "<p>日本", "日本", "日本"},
+		{"text/html; charset=utf-8", "<p>a\xff", "a\ufffd", "a\ufffd"},
+		{"text/html; charset=utf-8", "<p>a\xe9b\xc3", "a\ufffdb", "a\ufffdb\ufffd"},
+		{"text/html; charset=gbk", "<p>\xd6\xd0\xce", "中", "中\ufffd"},
+		{"text/html; charset=utf-16le", "<\x00p\x00>\x00\xe9\x00\xe9", "é", "é\ufffd"},
+		{"text/html; charset=windows-1251", "<p>\xff", "я", "я"},
+	} {
+		for _, truncated := range []bool{true, false} {
+			want := c.whole
+			if truncated {
+				want = c.cut
+			}
+			in := &parse.Input{URL: mustURL(t, "http://a.example/"), ContentType: c.header, Body: []byte(c.body),
+				Truncated: truncated}
+			var page parse.Page
+			err := parse.New(parse.Options{}).Parse(in, &page)
+			if string(page.Text) != want || page.Truncated || err != nil {
+				t.Errorf("%s, %q, cut %t: %q, not %q (%v)", c.header, c.body, truncated, page.Text, want, err)
+			}
+		}
+	}
+}
+
 // TestQueryCharset: the query of a link is sent in the charset of its page, all else of it in UTF-8, as by browsers.
 func TestQueryCharset(t *testing.T) {
 	for _, c := range []struct{ charset, ref, want string }{
