@@ -165,7 +165,7 @@ func (i *Inspector) Hosts(ctx context.Context, f HostFilter) iter.Seq2[HostView,
 			h, err := i.in.Host(key)
 			return each(h), err
 		case f.Top > 0:
-			list, err := i.in.TopHosts(ctx, f.Top, hostOrders[f.By])
+			list, err := i.in.TopHosts(ctx, f.Top, f.By.counter())
 			return each(list...), err
 		}
 		var after urlkey.HostKey

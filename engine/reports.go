@@ -67,7 +67,7 @@ func (i *Inspector) report(ctx context.Context, kind ReportKind, limit int) iter
 			if limit <= 0 {
 				return i.in.Hosts(ctx, ""), nil
 			}
-			list, err := i.in.TopHosts(ctx, limit, hostOrders[HostUnfetched])
+			list, err := i.in.TopHosts(ctx, limit, HostUnfetched.counter())
 			return each(list...), err
 		}, viewCompleteRow)
 	case ReportTypes:

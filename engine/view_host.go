@@ -38,16 +38,39 @@ const (
 	HostTook      HostOrder = "took" // time of fetchers
 )
 
-// hostOrders are the orders with what they count.
-var hostOrders = map[HostOrder]func(c *storage.HostCounts) uint64{
-	HostFetched: func(c *storage.HostCounts) uint64 {
-		n := c.ByStatus[storage.StatusFetched] + c.ByStatus[storage.StatusNotModified]
-		return uint64(n + c.ByStatus[storage.StatusDuplicate] + c.ByStatus[storage.StatusParseFailed])
-	},
-	HostUnfetched: func(c *storage.HostCounts) uint64 { return uint64(c.ByStatus[storage.StatusUnfetched]) },
-	HostGone:      func(c *storage.HostCounts) uint64 { return uint64(c.ByStatus[storage.StatusGone]) },
-	HostBytes:     func(c *storage.HostCounts) uint64 { return c.Bytes },
-	HostTook:      func(c *storage.HostCounts) uint64 { return c.TookMS },
+// Statuses returns the statuses of the URLs that the order counts; nil: it counts all URLs, or something else. A URL is
+// fetched whatever became of its content.
+func (o HostOrder) Statuses() []storage.Status {
+	switch o {
+	case HostFetched:
+		return []storage.Status{storage.StatusFetched, storage.StatusNotModified, storage.StatusDuplicate,
+			storage.StatusParseFailed}
+	case HostUnfetched:
+		return []storage.Status{storage.StatusUnfetched}
+	case HostGone:
+		return []storage.Status{storage.StatusGone}
+	}
+	return nil
+}
+
+// counter returns what an order counts of a host; nil: its URLs.
+func (o HostOrder) counter() func(c *storage.HostCounts) uint64 {
+	switch o {
+	case HostBytes:
+		return func(c *storage.HostCounts) uint64 { return c.Bytes }
+	case HostTook:
+		return func(c *storage.HostCounts) uint64 { return c.TookMS }
+	}
+	statuses := o.Statuses()
+	if statuses == nil {
+		return nil
+	}
+	return func(c *storage.HostCounts) (n uint64) {
+		for _, s := range statuses {
+			n += uint64(c.ByStatus[s])
+		}
+		return n
+	}
 }
 
 // HostOrders returns the orders of hosts.

@@ -141,17 +141,15 @@ func columnsOf(p *page, by engine.HostOrder) []column {
 }
 
 func rowOf(host engine.HostView) hostRow {
-	by := func(list ...storage.Status) (n uint64) {
-		for _, s := range list {
+	by := func(order engine.HostOrder) (n uint64) {
+		for _, s := range order.Statuses() {
 			n += uint64(host.ByStatus[s])
 		}
 		return n
 	}
 	return hostRow{
 		HostView: host, Shown: shownHost(host.Host),
-		Fetched: by(storage.StatusFetched, storage.StatusNotModified, storage.StatusDuplicate,
-			storage.StatusParseFailed),
-		Queued: by(storage.StatusUnfetched), Gone: by(storage.StatusGone),
+		Fetched: by(engine.HostFetched), Queued: by(engine.HostUnfetched), Gone: by(engine.HostGone),
 	}
 }
 

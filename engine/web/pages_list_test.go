@@ -4,9 +4,12 @@ package web
 
 import (
 	"context"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +57,28 @@ func TestSorted(t *testing.T) {
 	}
 	if names := hostOrderNames(); len(names) != len(hostColumns) || !slices.Contains(names, string(engine.HostTook)) {
 		t.Errorf("orders %v, and %d columns", names, len(hostColumns))
+	}
+}
+
+// TestHostNumbers: a number in the list of hosts leads to a list of so many URLs, whichever of them it counts.
+func TestHostNumbers(t *testing.T) {
+	s := newSite(t)
+	h := New(s.e, Options{})
+	_, _, hosts := opens(t, h, "/hosts")
+	for name, want := range map[string]string{"URLs": "5", "fetched": "3", "gone": "1"} {
+		link := regexp.MustCompile(`data-name="` + name + `"><a href="([^"]+)">(\d+)</a>`).FindStringSubmatch(hosts)
+		if link == nil || link[2] != want {
+			t.Errorf("%s: %q, want %s", name, link, want)
+			continue
+		}
+		status, _, list := opens(t, h, html.UnescapeString(link[1]))
+		if n := strings.Count(list, "<a data-item"); status != http.StatusOK || strconv.Itoa(n) != want {
+			t.Errorf("%s: the list has %d URLs, want %s", name, n, want)
+		}
+	}
+	_, _, list := opens(t, h, "/urls?status=fetched")
+	if !strings.Contains(list, "<option selected>fetched<") || !strings.Contains(list, "db_duplicate</td>") {
+		t.Error("the list of what is fetched does not say so, or has no duplicate")
 	}
 }
 

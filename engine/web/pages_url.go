@@ -7,6 +7,7 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,8 +121,8 @@ func (h *Handler) urlPage(w http.ResponseWriter, r *http.Request) {
 // urlsView is the list of URLs.
 type urlsView struct {
 	Prefix   string
-	Status   storage.Status
-	Statuses []storage.Status
+	Status   string // "": any
+	Statuses []string
 	Rows     []recordRow
 	Orders   []choice
 	Ports    []choice // hosts with this name and a port, where crawldb does not have it without
@@ -136,39 +137,48 @@ type recordRow struct {
 	Shown string
 }
 
+// fetchedStatus is what the list of URLs calls the statuses that the list of hosts counts as fetched.
+const fetchedStatus = "fetched"
+
+// statusesOf are the statuses that a name of the list of URLs stands for.
+func statusesOf(name string) []storage.Status {
+	if name == fetchedStatus {
+		return engine.HostFetched.Statuses()
+	}
+	s, err := storage.ParseStatus(name)
+	if err != nil {
+		return nil
+	}
+	return []storage.Status{s}
+}
+
 // urlsPage lists records of crawldb: GET /urls?prefix=…&status=…&after=…&back=…, in the order of keys, or of all those
 // with the highest scores: GET /urls?by=score. A prefix that is a URL leads to the URL's page, a host that is known
 // with a port only to that.
 func (h *Handler) urlsPage(w http.ResponseWriter, r *http.Request) {
 	p := &page{Room: "urls", Title: "URLs", base: h.o.Prefix}
 	v := &urlsView{Prefix: clean(r.URL.Query().Get("prefix"), queryMax)}
-	v.Status, _ = storage.ParseStatus(r.URL.Query().Get("status"))
 	if strings.Contains(v.Prefix, "://") {
 		http.Redirect(w, r, p.Path("/url", "url", v.Prefix), http.StatusSeeOther)
 		return
 	}
-	for s := range storage.Status(storage.StatusCount) {
-		if s > 0 {
-			v.Statuses = append(v.Statuses, s)
-		}
-	}
 	trail := trailOf(r.URL.Query())
 	filter := engine.RecordFilter{Prefix: v.Prefix, After: trail.After}
-	status := ""
-	if v.Status != 0 {
-		filter.Statuses, status = []storage.Status{v.Status}, v.Status.String()
+	v.Statuses = append([]string{fetchedStatus}, statusNames()...)
+	if status := r.URL.Query().Get("status"); slices.Contains(v.Statuses, status) {
+		v.Status, filter.Statuses = status, statusesOf(status)
 	}
 	at := func(more ...any) string {
-		return p.Path("/urls", append(more, "prefix", v.Prefix, "status", status)...)
+		return p.Path("/urls", append(more, "prefix", v.Prefix, "status", v.Status)...)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), listTime)
 	defer cancel()
-	best := r.URL.Query().Get("by") == "score" && v.Prefix == "" && v.Status == 0
+	best := r.URL.Query().Get("by") == "score" && v.Prefix == "" && v.Status == ""
 	records := h.e.Inspect().Records(ctx, filter)
 	if best {
 		records = h.bestRecords(ctx)
 	}
-	if v.Prefix == "" && v.Status == 0 {
+	if v.Prefix == "" && v.Status == "" {
 		v.Orders = []choice{{"by host and path", p.Path("/urls"), !best},
 			{"highest score first", p.Path("/urls", "by", "score"), best}}
 	}
@@ -177,7 +187,7 @@ func (h *Handler) urlsPage(w http.ResponseWriter, r *http.Request) {
 			break
 		}
 		if errors.Is(err, engine.ErrNotFound) {
-			if v.Ports = h.withPorts(p, v.Prefix, status); v.Ports != nil {
+			if v.Ports = h.withPorts(p, v.Prefix, v.Status); v.Ports != nil {
 				break
 			}
 		}
