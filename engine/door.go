@@ -387,7 +387,7 @@ func (i *Inspector) UnparsedSegments() ([]uint32, error) {
 
 // DueSegments returns the numbers of the segments in a state, oldest first; of open ones those of whose fetchlist
 // something is left that can be fetched now. Without one the error is ErrNoSegment, and its message says which command
-// comes first.
+// comes first, or that a crawl is running.
 func (i *Inspector) DueSegments(state storage.SegmentState) ([]uint32, error) {
 	leave, err := i.g.enter()
 	if err != nil {

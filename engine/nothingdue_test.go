@@ -15,6 +15,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -129,6 +130,41 @@ func TestNothingDueNamesSegment(t *testing.T) {
 			want(`2 URLs wait in segment 1, which is sealed: run "seine updatedb" first`)
 		}
 		mustClose(t, e)
+	}
+}
+
+// TestNothingDueBesideCrawl: beside a crawl, which takes its segments through all phases, nothing else is to be run.
+// After it, a command that makes segments is.
+func TestNothingDueBesideCrawl(t *testing.T) {
+	arrived, answer := make(chan bool, 1), make(chan bool)
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		select {
+		case arrived <- true:
+		default: // not the first
+		}
+		<-answer
+	}))
+	defer s.Close()
+	e := open(t, siteOptions(t))
+	defer mustClose(t, e)
+	c := crawlBeside(t.Context(), t, e, crawlFrom(s.URL+"/"))
+	<-arrived
+	_, during := e.Inspect().DueSegments(storage.SegmentSealed)
+	_, newest := e.Inspect().NewestSegment(storage.SegmentSealed)
+	close(answer)
+	c.wait()
+	_, after := e.Inspect().DueSegments(storage.SegmentSealed)
+	for _, x := range []struct {
+		err  error
+		want string
+	}{
+		{during, "no segment is sealed: wait for the crawl that is running"},
+		{newest, "no segment is sealed: wait for the crawl that is running"},
+		{after, `no segment is sealed: run "seine generate" first`},
+	} {
+		if !errors.Is(x.err, engine.ErrNoSegment) || x.err.Error() != x.want {
+			t.Errorf("%v, want %s", x.err, x.want)
+		}
 	}
 }
 

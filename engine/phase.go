@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -143,7 +144,11 @@ func (w *work) dueSegments(state storage.SegmentState) ([]uint32, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dueSegments(list, state, begun)
+	numbers, err := dueSegments(list, state, begun)
+	if errors.Is(err, phases.ErrNoSegment) && w.crawling.Load() { // it takes its segments through all phases
+		err = phases.WithText(phases.ErrNoSegment, "no segment is %s: wait for the crawl that is running", state)
+	}
+	return numbers, err
 }
 
 // dueSegments returns the segments in a state, oldest first; of open ones those of whose fetchlist something is left
