@@ -55,9 +55,10 @@ func readJSON(c *call, v any) error {
 		err = errors.New("it is no JSON object")
 	}
 	if err == nil {
-		strict := json.NewDecoder(bytes.NewReader(value))
-		strict.DisallowUnknownFields()
-		err = strict.Decode(v)
+		err = checkKeys(value, reflect.TypeOf(v).Elem())
+	}
+	if err == nil {
+		err = json.Unmarshal(value, v)
 	}
 	if err == nil {
 		if _, err = dec.Token(); errors.Is(err, io.EOF) {
@@ -67,6 +68,32 @@ func readJSON(c *call, v any) error {
 		}
 	}
 	return bodyProblem(jsonFault(err))
+}
+
+// checkKeys returns an error if a JSON object has a key that the description of its type does not have, or one twice:
+// encoding/json takes the last of several, and each in any case. No body has objects within.
+func checkKeys(text []byte, t reflect.Type) error {
+	known, given := map[string]any{}, map[string]bool{}
+	(&schemas{}).fields(t, known, new([]string))
+	dec := json.NewDecoder(bytes.NewReader(text))
+	_, err := dec.Token() // the brace
+	for err == nil && dec.More() {
+		var key json.Token
+		var value json.RawMessage
+		if key, err = dec.Token(); err == nil {
+			err = dec.Decode(&value)
+		}
+		name, _ := key.(string)
+		switch {
+		case err != nil:
+		case known[name] == nil:
+			err = fmt.Errorf("unknown field %q", name)
+		case given[name]:
+			err = fmt.Errorf("%s: it is given twice", name)
+		}
+		given[name] = true
+	}
+	return err
 }
 
 // jsonFault says what is wrong with a JSON body in the words of JSON: errors of encoding/json have those of Go.
