@@ -28,7 +28,7 @@ import (
 //	type:pdf                of this type: a short name, or a media type such as text/html
 //	date:2024-03..2024-06   from March to June; also 2024, 2024-03-31, >=2024-01-01
 //	fetched:>=2024-06       fetched since June, of the capture that the index has; as date:
-//	size:>10k               with a text of more than 10 × 1,024 bytes
+//	size:>10k               with a text of more than 10 × 1,024 bytes; a page without text has no size
 //	color:red               with the word in a stored field of this name; also color:"deep red" and color:(red blue)
 //	color:="Deep red"       with this whole value, as it was stored
 //	price:9.5..20           with a number of this range; also price:>=10, price:<5

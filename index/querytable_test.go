@@ -210,7 +210,10 @@ func TestQueryTable(t *testing.T) {
 	f(`size:<2g`, `size:<=2147483647`, "")
 	f(`size:10k..1.5m`, `size:10240..1572864`, "")
 	f(`size:100`, `size:100`, "")
-	f(`size:<0`, `size:<0`, "")
+	f(`size:<=1`, `size:<=1`, "")
+	f(`size:0`, `site:%`, `column 6: size: "0" finds nothing: a page without text has no size`)
+	f(`net size:<1`, `site:% +net`, `column 10: size: "<1" finds nothing: a page without text has no size`)
+	f(`size:<0`, `site:%`, `column 6: size: "<0" finds nothing: a page without text has no size`)
 	f(`host:.(`, `site:%`, `column 6: host: "(" is not a host or domain`)
 	f(`size:big`, `?"size big" size big`,
 		`column 6: size: "big" is not a size: write 10k, >10k, or a range such as 10k..2m`)

@@ -242,6 +242,9 @@ func parseSize(_ *queryField, text string) (*node, error) {
 	if n.lo > n.hi {
 		return noDocuments(), errors.New(strconv.Quote(text) + " is an empty range")
 	}
+	if n.hi < 1 { // Document.Size is 0 where there is none
+		return noDocuments(), errors.New(strconv.Quote(text) + " finds nothing: a page without text has no size")
+	}
 	n.term = "size:" + rangeText(n.lo, n.hi, func(v int64) string { return strconv.FormatInt(v, 10) }, sizeInterval)
 	return n, nil
 }
