@@ -160,6 +160,36 @@ func TestBodyFaults(t *testing.T) {
 	}
 }
 
+// TestNoBody: an operation that is described without a body refuses one that asks for anything, and takes what a client
+// sends in place of none.
+func TestNoBody(t *testing.T) {
+	h := New(opened(t, t.TempDir()), Options{Token: testToken})
+	head := map[string]string{"Authorization": "Bearer " + testToken, "Content-Type": "application/json"}
+	paths := 0
+	for i := range routes {
+		r := &routes[i]
+		if r.method != http.MethodPost || r.body != nil {
+			continue
+		}
+		paths++
+		for body, refused := range map[string]bool{
+			"": false, "{}": false, " {}\n": false, `{"minutes":5}`: true, "[]": true, "{": true, "minutes=5": true,
+			strings.Repeat(" ", 1000) + "{}": true,
+		} {
+			answer := answered(h, request("POST", apiPath+r.path, body, head))
+			var p Problem
+			must(t, json.NewDecoder(answer.Body).Decode(&p))
+			const want = "the body of the request: this operation takes none"
+			if is := p.Detail == want && p.Status == 400 && p.Code == "body"; is != refused || !is && p.Code == "body" {
+				t.Errorf("%s with %q: %d %s", r.path, body, answer.StatusCode, p.Detail)
+			}
+		}
+	}
+	if paths < 5 {
+		t.Errorf("%d operations", paths)
+	}
+}
+
 // TestSeedsWhole: no part of a request with seeds is passed over: files that the parameter file does not name, names
 // without files, or a text in other letters than are read.
 func TestSeedsWhole(t *testing.T) {

@@ -100,6 +100,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, list []*route) {
 // run runs an operation and writes its answer. The problem is one that nothing was written of.
 func (h *Handler) run(w http.ResponseWriter, r *http.Request, o *route) *Problem {
 	values, p := parseParams(r, o, h.o.Local)
+	if p == nil && o.method == http.MethodPost && o.body == nil {
+		p = noBody(r)
+	}
 	if p != nil {
 		return p
 	}
@@ -136,6 +139,20 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, o *route) *Problem
 	w.Header().Set("Content-Type", "application/json")
 	_ = writeJSON(w, v) // the client is gone if it fails
 	return nil
+}
+
+// noBody is the problem of a body where an operation takes none: what it asks for would not be done. An empty JSON
+// object, as README sends it, is as good as none.
+func noBody(r *http.Request) *Problem {
+	const longest = 64 // bytes: white space around it
+	text, err := io.ReadAll(io.LimitReader(r.Body, longest+1))
+	if err != nil {
+		return bodyProblem(err)
+	}
+	if asks := strings.TrimSpace(string(text)); len(text) <= longest && (asks == "" || asks == "{}") {
+		return nil
+	}
+	return bodyProblem(errors.New("this operation takes none"))
 }
 
 // answerer is a result that writes itself.
