@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/parse/language"
 )
 
 // TestClean: what changes the direction of writing, cannot be seen or paints over neighbours is gone; joiners stay.
@@ -365,5 +366,20 @@ func TestPath(t *testing.T) {
 		if got := p.Path("/x", parameters...); got != want {
 			t.Errorf("%v: %s, want %s", parameters, got, want)
 		}
+	}
+}
+
+// TestLanguageNames: every language that is detected has a name of its own in the filter of the search page.
+func TestLanguageNames(t *testing.T) {
+	coded := map[string]string{}
+	for _, code := range language.Tags() {
+		name := languageName(code)
+		if name == code || coded[name] != "" {
+			t.Errorf("%s is %q, as is %q", code, name, coded[name])
+		}
+		coded[name] = code
+	}
+	if len(coded) != 75 || coded["Latin"] != "la" {
+		t.Errorf("%d languages, with %q for Latin", len(coded), coded["Latin"])
 	}
 }

@@ -80,6 +80,9 @@ func Detect(text []byte) (tag string, confidence float64) {
 	return m.tags[first], 1 / (1 + math.Exp(-confidenceSlope*float64(lead)/weightUnit-confidenceBase))
 }
 
+// Tags returns the languages that Detect can return, in no order. It may be called concurrently.
+func Tags() []string { return slices.Clone(loaded().tags) }
+
 // Small reports whether little is written in a language, given as Detect returns it. Such a guess is a mistake more
 // often than others, for input that is not prose: names, identifiers. It may be called concurrently.
 func Small(tag string) bool {
