@@ -46,8 +46,10 @@ type work struct {
 	answers   *Answers
 	near      nearGroups
 	looks     titleLooks
-	idle      atomic.Bool  // searches have the memory of a crawl
-	unfit     atomic.Int64 // documents that the index refused
+	// giveWay is called by phases where they sort and join: see index.Pace.
+	giveWay func(worked time.Duration)
+	idle    atomic.Bool  // searches have the memory of a crawl
+	unfit   atomic.Int64 // documents that the index refused
 
 	// again says how to seal a segment that a lost store had sealed; nil: it was never sealed. Repair and Rebuild set
 	// it.
@@ -138,6 +140,7 @@ func (w *work) sorterOf(bytes int64) func(combine func(dst, a, b []byte) []byte)
 	return func(combine func(dst, a, b []byte) []byte) *storage.Sorter {
 		return storage.NewSorter(storage.SorterOptions{
 			Dir: w.store.SortDir(), FS: w.o.FS, MemoryBytes: bytes, Combine: combine,
+			GiveWay: w.giveWay,
 		})
 	}
 }

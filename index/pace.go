@@ -18,6 +18,10 @@ import (
 // open. Then, waits for no more than was worked since the search began: the 99th percentile of searches of 10^6
 // documents, beside a crawl at full speed on two processors, was 57 ms, and is 33 with the credit. Any goroutine may
 // call its methods.
+//
+// While only fetchers, Builders and merges gave way, a third of what a crawl does went on: updatedb, dedup and what
+// else sorts and joins. With these the 99th percentile, beside a crawl of 50,000 pages at full speed into 10^6, was 95
+// and 81 ms in place of 165 and 137, in turns, and the crawl was as fast.
 type Pace struct {
 	x *Index
 	// balance is the work, in nanoseconds, that was not waited for yet, giveWayCredit at most. It is below 0 after a

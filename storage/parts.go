@@ -83,6 +83,7 @@ func SortParts(n int, whole func(key []byte) (length int), sorters ...*Sorter) (
 		parts[i].Run = &Run{}
 		if len(sources[i]) > 0 {
 			parts[i].Run.src = sorters[0].folded(newMerge(sources[i]))
+			parts[i].Run.pacer.giveWay = sorters[0].o.GiveWay
 		}
 	}
 	if err != nil {

@@ -23,6 +23,7 @@ type Run struct {
 	src        source
 	key, value []byte
 	err        error
+	pacer      pacer
 }
 
 // Next moves to the next pair; the first call moves to the first one. It returns false at the end and on
@@ -31,7 +32,7 @@ func (r *Run) Next() bool {
 	if r.err != nil || r.src == nil {
 		return false
 	}
-	var ok bool
+	r.pacer.pair()
 	key, value, ok, err := r.src.next()
 	if err != nil {
 		r.err = fmt.Errorf("reading a sorted run: %w", err)
@@ -74,6 +75,7 @@ func MergeRuns(runs ...*Run) *Run {
 			sources = append(sources, r.src)
 		}
 		merged.err = errors.Join(merged.err, r.err)
+		merged.pacer.giveWay = r.pacer.giveWay
 	}
 	if len(sources) > 0 {
 		merged.src = newMerge(sources)

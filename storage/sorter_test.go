@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
@@ -321,5 +322,65 @@ func TestSorterIndexRoom(t *testing.T) {
 	}
 	if cap(s.index) > 3*indexRoomMin {
 		t.Errorf("room for %d pairs beside one that is larger than the memory", cap(s.index))
+	}
+}
+
+// TestSorterGivesWay: who adds pairs, and who reads a run, parts of one or merged ones, gives way again and again.
+func TestSorterGivesWay(t *testing.T) {
+	const pairs, each = 10_000, 64
+	gave, worked, start := 0, time.Duration(0), time.Now()
+	calls := func(what string, least int) {
+		t.Helper()
+		if gave < least || gave > least+least/4+2 {
+			t.Errorf("%s gives way %d times, want about %d", what, gave, least)
+		}
+		gave = 0
+	}
+	filled := func() *Sorter {
+		s := NewSorter(SorterOptions{Dir: "sort", FS: NewMemFS(), GiveWay: func(d time.Duration) {
+			gave, worked = gave+1, worked+d
+		}})
+		for i := range pairs {
+			if err := s.Add(fmt.Appendf(nil, "%d", i), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s
+	}
+	read := func(r *Run) {
+		for r.Next() {
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, other := filled(), filled()
+	calls("adding", 2*(pairs/each))
+	run, err := s.Sort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read(MergeRuns(run))
+	calls("a merged run", pairs/each)
+	parts, err := SortParts(4, nil, other)
+	if err != nil || len(parts) < 2 {
+		t.Fatal(len(parts), err)
+	}
+	for _, p := range parts {
+		read(p.Run)
+	}
+	calls("parts", pairs/each-len(parts))
+	last := filled()
+	gave = 0
+	if run, err = last.Sort(); err != nil {
+		t.Fatal(err)
+	}
+	read(run)
+	calls("a run", pairs/each)
+	if took := time.Since(start); worked > took || worked <= 0 {
+		t.Errorf("it worked for %v of %v", worked, took)
+	}
+	if err := errors.Join(s.Close(), other.Close(), last.Close()); err != nil {
+		t.Error(err)
 	}
 }
