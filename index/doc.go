@@ -24,6 +24,7 @@
 //	                       stored values ──▶ range s: document → fields, date, author, title and text to show,
 //	                                                 and where the words of a long text are
 //	                       boosts ─────────▶ range b: 8,192 documents → factors of scores
+//	                       terms, forms ───▶ range f: a filter that says which it lacks; only of a small segment
 //	                       directory ──────▶ Located: URL key → index segment, document, stamp
 //	                       older versions ─▶ deletes: index segment → bitmap
 //
@@ -99,8 +100,9 @@
 // limits.go: bytes, terms, depth and forms of a query, time of a search, hits, and what a document may carry for its
 // hits, and what of a stored field queries can name. positions.go: the occurrences of a term in a field of a document
 // that are kept. budget.go: the work between two looks at the clock. recent.go: the rows and keys that searches keep in
-// memory, an eighth of Options.MemoryBytes; state.go: the forms of words that they keep, 2 MiB. held.go: the words,
-// the columns of facets and the filters of values that they hold, Options.HeldBytes.
+// memory, an eighth of Options.MemoryBytes; state.go: the forms of words that they keep, 2 MiB. keyfilter.go: the
+// filters of small index segments, 10 bits a term. held.go: the words, the columns of facets and the filters of values
+// that they hold, Options.HeldBytes.
 //
 // # Deliberately absent
 //
@@ -109,9 +111,9 @@
 //
 // # Read first
 //
-// group.go, block.go and listwriter.go for the format; builder.go, segmentbuilder.go and inverter.go for its making;
-// query.go (the language), querytree.go and functionwords.go; then search.go, exec.go, iterator.go, wand.go, tally.go
-// and windows.go; held.go, helddocs.go, heldpositions.go, exec_held.go, exec_heldany.go, sieve.go and heldphrase.go;
-// together.go and windowed.go; for values, exec_value.go, order.go, facets.go and collapse.go; fieldterms.go for stored
-// fields; snippet.go, near.go and wordsteps.go for snippets.
+// group.go, block.go, listwriter.go and keyfilter.go for the format; builder.go, segmentbuilder.go and inverter.go for
+// its making; query.go (the language), querytree.go and functionwords.go; then search.go, exec.go, iterator.go,
+// wand.go, tally.go and windows.go; held.go, helddocs.go, heldpositions.go, exec_held.go, exec_heldany.go, sieve.go and
+// heldphrase.go; together.go and windowed.go; for values, exec_value.go, order.go, facets.go and collapse.go;
+// fieldterms.go for stored fields; snippet.go, near.go and wordsteps.go for snippets.
 package index
