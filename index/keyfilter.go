@@ -14,8 +14,8 @@ import (
 
 // keyFilter says which rows of terms and of forms an index segment may have. While a crawl runs there are dozens of
 // small index segments beside a large one, and most of the words of a query are in few of them: to find out that a row
-// is not there, Pebble opens an iterator for each level, 10 to 20 µs, and that was more than half of the processor time
-// of searches beside a crawl. The filter takes some nanoseconds.
+// is not there, Pebble opens an iterator for each level, 10 to 20 µs, and that was more than a third of the processor
+// time of searches beside a crawl. The filter takes some nanoseconds.
 //
 // It is a split block Bloom filter (F. Putze, P. Sanders, J. Singler, "Cache-, Hash- and Space-Efficient Bloom
 // Filters", 2007; the variant is that of Apache Parquet's BloomFilter.md, with its salts): the upper half of a key's
