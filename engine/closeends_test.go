@@ -118,17 +118,22 @@ func endsByClose(t *testing.T, err error) bool {
 	return ended
 }
 
-// TestCloseEndsSplitDB closes an engine at many moments of a SplitDB: that returns ErrClosed, and what it did not say
-// is moved is here as before. The same call again gives what one that was not ended gives.
-func TestCloseEndsSplitDB(t *testing.T) {
-	t.Parallel()
-	base := storage.NewCrashableFS()
+// closedWeb returns a filesystem with a crawl of splitWeb in /crawl, and the options of a directory of a copy of it.
+func closedWeb(t *testing.T) (base *storage.CrashableFS, with func(fs storage.FS, dir string) engine.Options) {
+	base = storage.NewCrashableFS()
 	_, options := splitWeb(t, base, 25)
-	with := func(fs storage.FS, dir string) engine.Options {
+	return base, func(fs storage.FS, dir string) engine.Options {
 		o := options(dir)
 		o.FS = fs
 		return o
 	}
+}
+
+// TestCloseEndsSplitDB closes an engine at many moments of a SplitDB: that returns ErrClosed, and what it did not say
+// is moved is here as before. The same call again gives what one that was not ended gives.
+func TestCloseEndsSplitDB(t *testing.T) {
+	t.Parallel()
+	base, with := closedWeb(t)
 	before := digestOf(t, with(base, "/crawl"))
 	for _, move := range []bool{false, true} {
 		o := engine.SplitDBOptions{Dir: "/part", Part: 2, Parts: 2, Move: move}
@@ -181,13 +186,7 @@ func TestCloseEndsSplitDB(t *testing.T) {
 // directory is added or not, and both are as before. The same call again gives what one that was not ended gives.
 func TestCloseEndsMergeDB(t *testing.T) {
 	t.Parallel()
-	base := storage.NewCrashableFS()
-	_, options := splitWeb(t, base, 25)
-	with := func(fs storage.FS, dir string) engine.Options {
-		o := options(dir)
-		o.FS = fs
-		return o
-	}
+	base, with := closedWeb(t)
 	e := open(t, with(base, "/crawl"))
 	dirs, before := []string{"/part1", "/part2"}, []string{}
 	plans := []map[string]string{{}} // after so many directories
