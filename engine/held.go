@@ -25,6 +25,7 @@ const (
 	heldByDelay    = "delay"
 	heldByThrottle = "it demanded a pause"
 	heldByFailures = "it failed"
+	heldByDNS      = "DNS does not answer"
 
 	heldByAddressDelay = "delay of its address"
 )
@@ -36,6 +37,7 @@ var heldWords = [...]string{
 	frontier.HeldByThrottle:   heldByThrottle,
 	frontier.HeldByFailures:   heldByFailures,
 	frontier.HeldByAddress:    "shares an address",
+	frontier.HeldByDNS:        heldByDNS,
 
 	frontier.HeldByAddressDelay: heldByAddressDelay,
 }

@@ -75,9 +75,6 @@ func (s *situation) stoppedBy() Cause {
 	case s.syncing >= syncingLong:
 		return Cause{CauseDiskSilent, fmt.Sprintf("the disk does not answer: a sync has lasted %s",
 			s.syncing.Round(time.Second)), ""}
-	case s.Outage && len(s.troubles) > 0 && isDNS(s.troubles[0].Failure):
-		return Cause{CauseDNS, "DNS does not answer for any host: at most one host a second is tried",
-			dnsDeadHelp}
 	case s.Outage:
 		return Cause{CauseNetwork, "the local network seems to be cut: at most one host a second is tried", ""}
 	case s.holders&visit.HeldByBacklog != 0:
@@ -178,7 +175,11 @@ func (s *situation) holdUps() []holdUp {
 	throttled := min(s.HostsThrottled, s.HostsWaiting)
 	failing := min(s.failing, s.HostsWaiting-throttled)
 	// politeness comes first of equals: it is what a crawl is made to wait for.
-	polite := s.HostsWaiting - throttled - failing
+	unnamed := min(s.unnamed, s.HostsWaiting-throttled-failing)
+	if !s.NoDNS {
+		unnamed = 0 // it answers again, and they are about to be visited
+	}
+	polite := s.HostsWaiting - throttled - failing - unnamed
 	if s.silent >= silentLong {
 		add(polite, func() Cause { return s.politeness(polite) })
 		add(under, s.silence)
@@ -190,6 +191,7 @@ func (s *situation) holdUps() []holdUp {
 		waits = max(s.lookups, s.refills)
 	}
 	add(waits+dns, func() Cause { return dnsWait(waits + dns) })
+	add(unnamed, func() Cause { return noNameServer(unnamed) })
 	add(robots, func() Cause { return robotsWait(robots) })
 	add(throttled, s.throttled)
 	add(s.slow, s.slowHosts)
@@ -201,6 +203,11 @@ func (s *situation) holdUps() []holdUp {
 func dnsWait(hosts int) Cause {
 	return Cause{CauseDNS, fmt.Sprintf("%s for addresses from DNS", count(hosts, "host")+
 		isOrAre(hosts, " waits", " wait")), dnsHelp}
+}
+
+func noNameServer(hosts int) Cause {
+	return Cause{CauseDNS, fmt.Sprintf("DNS does not answer: %s, of which at most one a second is tried",
+		count(hosts, "host")+isOrAre(hosts, " waits", " wait")), dnsDeadHelp}
 }
 
 func robotsWait(hosts int) Cause {
@@ -263,7 +270,9 @@ func (s *situation) leftAlone() Cause {
 
 // politeness names the hosts that hold the crawl up if they are few, or if one has most of what is left.
 func (s *situation) politeness(hosts int) Cause {
-	longest := s.heldBy(func(because string) bool { return because != heldByThrottle && because != heldByFailures })
+	longest := s.heldBy(func(because string) bool {
+		return because != heldByThrottle && because != heldByFailures && because != heldByDNS
+	})
 	if longest == nil {
 		return Cause{CausePoliteness, fmt.Sprintf("politeness: %s for %s delay", count(hosts, "host")+
 			isOrAre(hosts, " waits", " wait"), isOrAre(hosts, "its", "their")), ""}

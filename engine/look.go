@@ -16,6 +16,7 @@ func (s *situation) look(w *work, f *fetching) {
 	s.Busy = int64(stats.InFlight) // of the same moment, or a host whose visit has just ended counts twice
 	s.holders, s.syncing, s.silent = f.pool.Held(), f.pool.Syncing(now), f.pool.Silent(now)
 	s.lookups, s.refills, s.failing, s.slow = f.source.Lookups(), stats.Refilling, stats.Failing, stats.SlowReady
+	s.unnamed = stats.Unnamed
 	s.doing, s.processors = f.pool.Doing(), w.busy.look(w.o.Processors)
 	s.Progress.doing = &s.doing
 	s.troubles = w.net.hosts.Troubles()

@@ -30,6 +30,7 @@ type situation struct {
 	lookups  int               // refills that wait for DNS
 	refills  int               // hosts whose URLs are being chosen, or wait for that
 	failing  int               // of HostsWaiting, those whose last visit failed
+	unnamed  int               // of HostsWaiting, those that wait for a name server to answer
 	slow     int               // of HostsReady, slow ones, which wait for their share of the fetchers
 	doing    [visit.DoingCount]int
 	// processors are how busy they were in the last second or more.

@@ -62,7 +62,7 @@
 //
 // When the local network is cut, every host fails at once. outage.go tells that from dead hosts, takes the
 // failures back and tries one visit a second, and fewer as time passes, until something answers. When only the name
-// servers are dead, the same holds for hosts without an address alone.
+// servers are dead, the same holds for hosts without an address alone: the others go on, however many lookups fail.
 //
 // # Invariants
 //

@@ -36,7 +36,7 @@ func TestForgivenWhileForgotten(t *testing.T) {
 		if i > 0 {
 			h = urlkey.HostKey(fmt.Sprintf("example,h%d,)", 100+i))
 		}
-		f.outage.failed(h, fmt.Sprint(i), false, f.now())
+		f.outage.failed(failure{host: h, addr: fmt.Sprint(i)}, f.now())
 	}
 	v, err := f.Next(t.Context())
 	if err != nil {
@@ -57,7 +57,7 @@ func TestForgivenAfterALongStreak(t *testing.T) {
 	var o outage
 	for n, addr := 0, 0; ; n++ {
 		host := urlkey.HostKey(fmt.Sprintf("example,h%d,)", addr))
-		if forgiven := o.failed(host, fmt.Sprint(addr), false, 1); forgiven != nil {
+		if forgiven := o.failed(failure{host: host, addr: fmt.Sprint(addr)}, 1); forgiven != nil {
 			if !slices.Contains(forgiven, host) || len(forgiven) > outageStreak {
 				t.Errorf("failure %d of %s begins the outage, forgiven are %q", n+1, host, forgiven)
 			}

@@ -64,6 +64,7 @@ func New(o Options) (*Frontier, error) {
 		o:      o,
 		names:  newRegistry(o.MaxHosts),
 		jobs:   newJobs(),
+		noDNS:  outage{names: true},
 		tokens: make(chan struct{}, maxFetchers+1), // takes no memory for its elements
 		pull:   make(chan struct{}, 1),
 		dry:    make(chan struct{}, 1),
@@ -213,7 +214,7 @@ func (f *Frontier) take(ctx context.Context) *Visit {
 		return nil // not a try of an outage
 	}
 	now := f.now()
-	if ok, at := f.outage.may(now); !ok {
+	if ok, at := f.outage.ready(now); !ok {
 		f.sleep(ctx, min(at.sub(now), outageProbe)) // it may end before
 		return nil
 	}
@@ -233,14 +234,33 @@ func (f *Frontier) take(ctx context.Context) *Visit {
 		f.Done(v, Outcome{Kind: Skipped, Left: int32(len(v.URLs))})
 		return nil
 	}
-	if v.Addr.IsValid() {
-		return v
-	}
-	if ok, at := f.noDNS.may(now); !ok { // hosts whose addresses are known go on meanwhile
-		f.Done(v, Outcome{Kind: Skipped, Left: int32(len(v.URLs)), Wait: max(at.sub(now), noDNSWait)})
+	if !f.mayTry(v, now) {
 		return nil
 	}
 	return v
+}
+
+// mayTry reports whether a visit may start now although the network or the name servers may be away. If not, it is
+// returned.
+func (f *Frontier) mayTry(v *Visit, now moment) bool {
+	skip := func(o Outcome) bool {
+		o.Kind, o.Left = Skipped, int32(len(v.URLs))
+		f.Done(v, o)
+		return false
+	}
+	if !v.Addr.IsValid() { // hosts whose addresses are known go on meanwhile
+		rarer := time.Duration(1)
+		if f.outage.on.Load() {
+			rarer = 2 // so that half of the tries are theirs
+		}
+		if ok, at := f.noDNS.take(now, rarer); !ok {
+			return skip(Outcome{NoDNS: true, Wait: max(at.sub(now), noDNSWait)})
+		}
+	}
+	if ok, at := f.outage.take(now, 1); !ok { // another fetcher came first
+		return skip(Outcome{Wait: at.sub(now)})
+	}
+	return true
 }
 
 func (f *Frontier) sleep(ctx context.Context, d time.Duration) {
@@ -295,18 +315,27 @@ func (f *Frontier) failed(v *Visit, out *Outcome) {
 	if f.Excuses(out.NoDNS) {
 		out.Kind = Skipped
 	}
-	at := string(v.Host) // stands for the address of a host without one
-	if v.Addr.IsValid() {
-		at = v.Addr.String()
-	}
 	now := f.now()
+	failed := failure{v.Host, string(v.Host), v.answered, out.NoDNS}
+	if v.Addr.IsValid() {
+		failed.addr = v.Addr.String()
+	}
 	var innocent []urlkey.HostKey
-	if !out.NoDNS || f.outage.on.Load() || !f.noDNS.on.Load() { // else nobody was blamed
-		innocent = f.outage.failed(v.Host, at, v.answered, now)
+	if !out.NoDNS || f.outage.on.Load() || f.noDNS.may() {
+		if innocent = f.outage.failed(failed, now); len(innocent) > 0 {
+			f.noDNS.beginWith(&f.outage, now)
+		}
 	}
 	if out.NoDNS && !f.outage.on.Load() {
-		innocent = f.noDNS.failed(v.Host, string(v.Host), v.answered, now)
+		failed.addr = string(v.Host)
+		innocent = f.noDNS.failed(failed, now)
+		f.outage.forgave(innocent)
 	}
+	f.forgive(v, out, innocent)
+}
+
+// forgive takes back the last failure of hosts, of which v may be one.
+func (f *Frontier) forgive(v *Visit, out *Outcome, innocent []urlkey.HostKey) {
 	for _, h := range innocent {
 		if f.o.OnForgive != nil {
 			f.o.OnForgive(h)

@@ -33,6 +33,7 @@ const (
 	HeldByFailures                        // its last visits failed
 	HeldByAddress                         // a host on the same address is being visited
 	HeldByAddressDelay                    // Options.AddressDelay, which is longer than the host's own delay
+	HeldByDNS                             // its name is to be looked up, and no name server answered
 )
 
 // Held returns the n hosts that will take the longest, the longest first, sleeping hosts last. With more than
@@ -93,6 +94,8 @@ func (p *pace) because(v *visitState) HeldBecause {
 		return HeldByFailures
 	case v.throttles > 0:
 		return HeldByThrottle
+	case v.noDNS:
+		return HeldByDNS
 	case v.place == blocked:
 		return HeldByAddress
 	case p.between(v) > p.wait(v):

@@ -10,6 +10,7 @@ type Stats struct {
 	Waiting   int // hosts with URLs that wait for their delay or their address
 	Throttled int // of Waiting, those that wait longer than a few seconds because their servers demand it (429, 503)
 	Failing   int // of Waiting, those whose last visit failed
+	Unnamed   int // of Waiting, those that were to be looked up while no name server answered
 	InFlight  int // visits with fetchers
 	Slow      int // of InFlight, those of slow hosts, or that became slow meanwhile
 	Late      int // of Slow, the latter, which extra fetchers stand in for
@@ -66,6 +67,7 @@ func (f *Frontier) Stats() Stats {
 		st.Dormant += s.counts[dormant]
 		st.Throttled += s.throttled
 		st.Failing += s.failing
+		st.Unnamed += s.unnamed
 		st.Refilling += s.refilling
 		st.Queued += s.queued
 		st.Withheld += s.withheld

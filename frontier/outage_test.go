@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seine-crawler/seine/frontier"
@@ -129,6 +130,63 @@ func TestNameServersDead(t *testing.T) {
 	}
 	if s := f.Stats(); s.NoDNS {
 		t.Errorf("name servers answer, and %+v", s)
+	}
+}
+
+// TestNameServersDeadAtOnce: that many lookups fail before a host with a known address answers again does not blame the
+// network, as long as it does answer; nor is that host kept waiting where a host with an address is dead besides, which
+// does look like a cut network for a moment.
+func TestNameServersDeadAtOnce(t *testing.T) {
+	for name, dead := range map[string]int{"lookups alone": 0, "and a dead host": 1} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { testNameServersDead(t, dead) }) })
+	}
+}
+
+func testNameServersDead(t *testing.T, dead int) {
+	const fresh, delay, lookup = 200, 5 * time.Second, 20 * time.Millisecond
+	const passes = 8 * time.Minute // an outage lasts longer
+	p, hosts := newPool(1+dead+fresh, 1000)
+	p.addr = func(h urlkey.HostKey) netip.Addr {
+		if slices.Contains(hosts[:1+dead], h) {
+			return ownAddress(h)
+		}
+		return netip.Addr{}
+	}
+	f := open(t, frontier.Options{Source: p, Delay: delay, AddressDelay: -1, VisitURLs: 1})
+	defer f.Close()
+	f.Wake(hosts...)
+	answers, lookups, cut, unnamed := 0, 0, 0, 0
+	for begin := time.Now(); time.Since(begin) < passes; {
+		v, err := f.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(lookup)
+		switch {
+		case v.Host == hosts[0]:
+			answers++
+			f.Done(v, frontier.Outcome{ResponseTime: time.Millisecond})
+		case v.Addr.IsValid():
+			f.Done(v, frontier.Outcome{Kind: frontier.HostFailure, Local: true})
+		default:
+			lookups++
+			f.Done(v, frontier.Outcome{Kind: frontier.HostFailure, Local: true, NoDNS: true})
+		}
+		synctest.Wait()
+		s := f.Stats()
+		if s.Outage {
+			cut++
+		}
+		unnamed = max(unnamed, s.Unnamed)
+	}
+	if s := f.Stats(); !s.NoDNS || unnamed < fresh/2 || dead == 0 && cut > 0 {
+		t.Errorf("%d times the network was blamed, %d hosts waited for name servers; %+v", cut, unnamed, s)
+	}
+	if least := int(passes / delay * 3 / 4); answers < least {
+		t.Errorf("%d visits to the host that answers, and %d lookups; %d were due", answers, lookups, least)
+	}
+	if lookups < 100 || lookups > 100+int(passes/time.Second) {
+		t.Errorf("%d lookups", lookups)
 	}
 }
 

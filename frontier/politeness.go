@@ -26,7 +26,8 @@ type Outcome struct {
 	Kind OutcomeKind
 	// Local marks a HostFailure that the local network may have caused: no route, no DNS, no handshake.
 	Local bool
-	// NoDNS says of a Local failure that it was the lookup of the host's name.
+	// NoDNS says of a Local failure that it was the lookup of the host's name, and of Skipped that no name server
+	// seems to answer.
 	NoDNS bool
 	// Unrequested says of a HostFailure that nothing was requested, because an earlier visit had met it.
 	Unrequested bool

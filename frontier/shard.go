@@ -39,6 +39,7 @@ type shard struct {
 	throttled int    // of those hosts, those whose servers demanded it (429, 503)
 	punished  int    // URLs of those
 	failing   int    // waiting and blocked hosts whose last visit failed
+	unnamed   int    // the others of these that were to be looked up while no name server answered
 	stale     int    // addresses without hosts, kept until they may be visited again
 	over      uint64 // Stats.OverSpent
 	visits    uint64
@@ -84,7 +85,7 @@ func (s *shard) put(v *visitState, to place, at moment) {
 	s.counts[v.place]--
 	s.counts[to]++
 	v.place = to
-	s.countFailing(v)
+	s.countTrouble(v)
 	v.leaving = restNone
 	if v.far {
 		s.notFar(v)
@@ -99,15 +100,22 @@ func (s *shard) put(v *visitState, to place, at moment) {
 	}
 }
 
-// countFailing keeps failing right when the place or the failures of a host have changed.
-func (s *shard) countFailing(v *visitState) {
-	if is := v.failures > 0 && (v.place == waiting || v.place == blocked); is != v.failing {
-		if v.failing = is; is {
-			s.failing++
-		} else {
-			s.failing--
-		}
+// countTrouble keeps failing and unnamed right when the place, the failures or noDNS of a host have changed.
+func (s *shard) countTrouble(v *visitState) {
+	waits := v.place == waiting || v.place == blocked
+	recount(&s.failing, &v.failing, waits && v.failures > 0)
+	recount(&s.unnamed, &v.unnamed, waits && v.failures == 0 && v.noDNS)
+}
+
+// recount keeps a number right of which a host is counted or not.
+func recount(n *int, counted *bool, is bool) {
+	switch {
+	case is && !*counted:
+		*n++
+	case !is && *counted:
+		*n--
 	}
+	*counted = is
 }
 
 // waitFar counts a waiting host as one whose wait is longer than longWait.
@@ -214,7 +222,7 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 		v.failures, v.sleeps = uint16(min(r.Failures, 1000)), uint16(min(r.Sleeps, 1000))
 		v.throttles = uint16(min(r.Throttles, throttlesMax))
 		v.reported = r.Failures > 0 || r.Sleeps > 0 || r.Throttles > 0
-		s.countFailing(v)
+		s.countTrouble(v)
 	}
 	v.answered = v.answered || r.Answered
 	v.crawlDelay = max(v.crawlDelay, r.CrawlDelay)

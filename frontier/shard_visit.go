@@ -173,8 +173,9 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 	}
 	requested, slept := out.Kind != Skipped, v.place == asleep
 	v.noteSpeed(visit, out)
+	v.noDNS = out.Kind == Skipped && out.NoDNS
 	sleep := s.rest(v, out, end)
-	s.countFailing(v)
+	s.countTrouble(v)
 	v.active--
 	v.domain.active.Add(-1)
 	v.charge(out)
@@ -254,7 +255,7 @@ func (s *shard) forgive(v *visitState, now moment) {
 		return
 	}
 	v.failures = max(v.failures, 1) - 1
-	s.countFailing(v)
+	s.countTrouble(v)
 	v.next = now
 	if v.several != nil {
 		v.several.pause.Store(0)

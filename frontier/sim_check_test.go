@@ -176,7 +176,7 @@ func (m *sim) checkURLs(visit *Visit, h *hostModel) {
 func (m *sim) checkAll() {
 	for n, s := range m.shards {
 		var counts [placeCount]int
-		queued, refilling, withheld, failing := 0, 0, 0, 0
+		queued, refilling, withheld, failing, unnamed := 0, 0, 0, 0, 0
 		for i := range m.names.stripe {
 			for _, v := range m.names.stripe[i].by {
 				if v.shard.Load() != s {
@@ -190,18 +190,23 @@ func (m *sim) checkAll() {
 				if v.far {
 					withheld += v.urls()
 				}
-				if v.failures > 0 && (v.place == waiting || v.place == blocked) {
-					failing++
+				if v.place == waiting || v.place == blocked {
+					switch {
+					case v.failures > 0:
+						failing++
+					case v.noDNS:
+						unnamed++
+					}
 				}
 				m.check(v)
 			}
 		}
 		if counts != s.counts || queued != s.queued || refilling != s.refilling ||
-			withheld != s.withheld || failing != s.failing {
-			m.fault("shard %d counts %v, %d queued, %d refilling, %d withheld, %d failing; "+
-				"there are %v, %d, %d, %d, %d", n,
-				s.counts, s.queued, s.refilling, s.withheld, s.failing,
-				counts, queued, refilling, withheld, failing)
+			withheld != s.withheld || failing != s.failing || unnamed != s.unnamed {
+			m.fault("shard %d counts %v, %d queued, %d refilling, %d withheld, %d failing, "+
+				"%d unnamed; there are %v, %d, %d, %d, %d, %d", n,
+				s.counts, s.queued, s.refilling, s.withheld, s.failing, s.unnamed,
+				counts, queued, refilling, withheld, failing, unnamed)
 		}
 	}
 }

@@ -28,6 +28,7 @@ func (m *sim) outcome(h *hostModel, out *Outcome, urls int) {
 		return
 	case n == 3:
 		out.Kind, out.Left, out.Wait = Skipped, int32(urls), time.Duration(m.rng.IntN(3))*time.Second
+		out.NoDNS = m.rng.IntN(2) == 0
 		return
 	case n == 6: // in full, and the failures before it stand
 		out.Kind, out.Left = Repeat, int32(urls)

@@ -70,6 +70,8 @@ type visitState struct {
 	far        bool  // its wait is longer than longWait
 	punished   bool  // of far: the server demanded it (429, 503)
 	failing    bool  // its shard counts it as failing
+	unnamed    bool  // its shard counts it as unnamed
+	noDNS      bool  // its last visit was none, because no name server answered
 	refilling  bool  // a refill is in progress
 	rewake     bool  // woken during it: refill once more
 	more       bool  // the source has more
