@@ -50,8 +50,8 @@ func TestCause(t *testing.T) {
 		{"a usual sync", situation{Progress: Progress{HostsReady: 1}, syncing: time.Second}, CauseNone, ""},
 		{"cut network", now(Progress{Outage: true}), CauseNetwork, "network seems to be cut"},
 		{"no DNS", situation{Progress: Progress{NoDNS: true, HostsWaiting: 5}, unnamed: 4}, CauseDNS,
-			"DNS does not answer: 4 hosts wait, of which at most one a second is tried: check the network and its name " +
-				"servers, or give others with --set resolver"},
+			"DNS does not answer: 4 hosts wait, of which at most one a second is tried: check the network and its " +
+				"name servers, or give others with --set resolver"},
 		{"no DNS before", situation{Progress: Progress{HostsWaiting: 5}, unnamed: 4}, CausePoliteness, "5 hosts wait"},
 		{"a cut network, DNS too", situation{Progress: Progress{Outage: true, NoDNS: true, HostsWaiting: 5},
 			unnamed: 4}, CauseNetwork, "network seems to be cut"},
