@@ -28,6 +28,7 @@ type execution struct {
 	crowding
 	facets   *facetCounter // nil: none wanted
 	counting []facet       // of it
+	matches  *matches      // nil: without facets
 
 	side     int    // goroutines that may search side by side
 	together uint64 // postings from which they do
@@ -58,6 +59,10 @@ func (x *execution) release() {
 		}
 	}
 	x.cursors, x.lists = nil, nil
+	if x.matches != nil {
+		matchesPool.Put(x.matches)
+		x.matches = nil
+	}
 }
 
 // cursor opens a cursor on a list of a part.
@@ -86,6 +91,9 @@ func (x *execution) run(root *node) []candidate {
 	}
 	x.walked = make([]map[string]*heldWord, len(x.parts))
 	x.top.work = x.work
+	if x.facets != nil {
+		x.matches = newMatches(x.parts)
+	}
 	x.count(root)
 	workers := x.workers()
 	uncounted := x.rankAll(workers, root)
@@ -98,7 +106,7 @@ func (x *execution) run(root *node) []candidate {
 	}
 	best = best[:min(len(best), x.wanted)]
 	if x.facets != nil {
-		x.facets.count(x, workers, root)
+		x.facets.count(x, workers, root, uncounted)
 		uncounted = nil
 	}
 	x.countAll(workers, root, uncounted)
@@ -183,7 +191,10 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		x.rankByValue(p, root)
 		return true
 	}
-	r := ranker{part: p, top: &x.top, work: x.work, exhaustive: x.exhaustive, enough: x.enough - min(x.total, x.enough)}
+	r := ranker{
+		part: p, top: &x.top, work: x.work, exhaustive: x.exhaustive, enough: x.enough - min(x.total, x.enough),
+		matched: x.matches.of(p),
+	}
 	if x.rankHeld(&r, p, root) {
 		return true
 	}
@@ -236,7 +247,7 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		}
 	}
 	if it.cost() > x.few && marksCheaply(it) {
-		r.enough = 0
+		r.enough, r.matched = 0, nil
 		x.walk(&r, root, it)
 		return false
 	}

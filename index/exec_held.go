@@ -252,6 +252,9 @@ func (r *ranker) heldOne(h *heldPart) uint64 {
 	need, least := points(-1), 0 // the code that is needed
 	for n := range h.windows() {
 		w := h.window(n)
+		if r.matched != nil {
+			w.mark((*sumBits)(r.matched[n*sumDocs/64:]))
+		}
 		if w.from < w.to && !r.work.spend(1+int(w.to-w.from)/(heldUnit*heldBlock)) {
 			return 0
 		}
@@ -324,6 +327,7 @@ func (r *ranker) heldAll(
 		if phrase != nil && left > 0 {
 			phrase.keep(n, s, r.work)
 			left = (&window{s.lo, s.bits[:]}).alive(nil)
+			r.note(s.lo, s.bits[:])
 		}
 		count += left
 		switch {

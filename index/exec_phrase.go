@@ -108,12 +108,17 @@ func (it *phraseIter) matches() bool {
 	return it.found
 }
 
-// find looks for the phrase in each field that has all words.
+// find looks for the phrase in each field that has all words. Without slop the fields of the third word and of those
+// behind it are only looked at where the words before them stand as they should: they are the most frequent ones, and
+// a block of 128 documents is decoded for each look.
 func (it *phraseIter) find() bool {
 	fields := it.fields.cut(1<<fieldCount - 1)
-	for _, w := range it.words {
+	for i, w := range it.words {
 		if w.seek(it.doc) != it.doc { // a candidate of meet; else the work is over
 			return false
+		}
+		if i >= 2 && it.slop == 0 {
+			continue
 		}
 		if fields &= w.has(); fields == 0 {
 			return false
@@ -141,6 +146,9 @@ func (it *phraseIter) inField(f int) bool {
 	}
 	starts := it.taken[:0] // where the phrase could begin
 	for i, w := range it.words {
+		if i >= 2 && w.has()>>f&1 == 0 {
+			return false
+		}
 		pos, at := w.occurrences(f), int64(it.at[i])
 		if i == 0 {
 			for _, p := range pos {

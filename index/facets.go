@@ -117,8 +117,9 @@ func joinFacets(list, other []facet) []facet {
 	return list
 }
 
-// count counts all matches, and the values that they have. It fills the result.
-func (c *facetCounter) count(x *execution, workers int, root *node) {
+// count counts all matches, and the values that they have. It fills the result. Ranking has found those of all parts
+// but some.
+func (c *facetCounter) count(x *execution, workers int, root *node, but []*part) {
 	x.total, x.counting = 0, nil
 	x.each(workers, x.parts, func(x *execution, p *part) {
 		if x.counting == nil {
@@ -133,7 +134,7 @@ func (c *facetCounter) count(x *execution, workers int, root *node) {
 				x.work.fail(err)
 			}
 		}
-		x.total += x.sweep(p, root, func(w *window) {
+		each := func(w *window) {
 			for _, f := range facets {
 				if x.work.over {
 					return
@@ -142,7 +143,12 @@ func (c *facetCounter) count(x *execution, workers int, root *node) {
 					x.work.fail(err)
 				}
 			}
-		})
+		}
+		if slices.Contains(but, p) {
+			x.total += x.sweep(p, root, each)
+		} else {
+			x.total += x.sweepFound(p, each)
+		}
 	})
 	facets := x.counting
 	if facets == nil {

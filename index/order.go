@@ -126,7 +126,9 @@ func eachBit(words []uint64, fn func(i int)) {
 func (x *execution) rankByValue(p *part, root *node) {
 	var column columnBlock
 	scores := x.open(p, root, 1)
+	r := ranker{matched: x.matches.of(p)}
 	x.total += x.sweep(p, root, func(w *window) {
+		r.note(w.from, w.bits)
 		w.blocks(func(block uint32, bits []uint64) bool {
 			if !x.work.spend(valueUnits) {
 				return false

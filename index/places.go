@@ -54,6 +54,15 @@ func (r *placeRuns) add(doc uint32, from int) {
 	}
 }
 
+// any reports whether any of some documents of the window from a document on has a run.
+func (r *placeRuns) any(docs []uint32, from uint32) bool {
+	some := uint32(0)
+	for _, doc := range docs {
+		some |= r.last[doc-from]
+	}
+	return some != 0
+}
+
 // newPlaces opens the words of a phrase; nil if the part lacks one.
 func (x *execution) newPlaces(p *part, n *node) *places {
 	if x.placed == nil {
@@ -144,10 +153,17 @@ func (pl *places) begin(c *cursor, word *placedWord, w *window) {
 // For the last word one place is enough.
 func (pl *places) follow(c *cursor, word *placedWord, w, found *window, last bool) {
 	for doc := c.seek(w.from); doc <= w.last() && doc != end; doc = c.leave() {
+		n := c.within(w.last())
+		if !pl.now.any(c.docs[c.i:n], w.from) { // a block of a frequent word takes longest
+			if !c.skip(n) {
+				return
+			}
+			continue
+		}
 		if !c.freqs() {
 			return
 		}
-		n, in := c.within(w.last()), c.allGaps()
+		in := c.allGaps()
 		for i := c.i; i < n; i++ {
 			doc := c.docs[i]
 			run := pl.now.last[doc-w.from]

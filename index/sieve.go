@@ -60,5 +60,7 @@ func (r *ranker) heldLeft(lo uint32, of *sumBits, v *sieve) (count uint64) {
 			of[i] &^= b
 		}
 	}
-	return (&window{lo, of[:]}).alive(r.part.dead)
+	count = (&window{lo, of[:]}).alive(r.part.dead)
+	r.note(lo, of[:])
+	return count
 }

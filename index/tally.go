@@ -218,6 +218,7 @@ func (t *tally) mark() (count uint64, ok bool) {
 	}
 	t.count = n
 	if len(t.not) == 0 && t.part.dead == nil {
+		t.note(t.from, t.any[:])
 		return count - uint64(again), true
 	}
 	for _, n := range t.not {
@@ -227,7 +228,9 @@ func (t *tally) mark() (count uint64, ok bool) {
 			t.any[i] &^= b
 		}
 	}
-	return (&window{t.from, t.any[:]}).alive(t.part.dead), true
+	count = (&window{t.from, t.any[:]}).alive(t.part.dead)
+	t.note(t.from, t.any[:])
+	return count, true
 }
 
 // spendOn pays for looking at some documents that are decoded.

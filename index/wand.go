@@ -20,6 +20,8 @@ type ranker struct {
 	exhaustive bool
 	// enough is the count from which on matches that cannot be among the best need not be counted.
 	enough uint64
+	// matched takes the documents that are counted; nil: they are not wanted.
+	matched bitset
 }
 
 // need is what a document must score, 0 without pruning.
@@ -209,6 +211,9 @@ func (r *ranker) walk(it iterator, lo, hi uint32, count, enough uint64) uint64 {
 			doc = upTo // the rest of the stretch is too low
 		case r.part.alive(doc) && it.matches():
 			count++
+			if r.matched != nil {
+				r.matched[doc>>6] |= 1 << (doc & 63)
+			}
 			if bound >= need {
 				if p := scoreAbove(it, need); p >= need {
 					r.top.offer(doc, p)

@@ -69,7 +69,8 @@ func (x *execution) inWindows(
 		all[i] = w
 		running.Go(func() {
 			w.top.begin(r.part)
-			own := ranker{part: r.part, top: &w.top, work: w.work, exhaustive: r.exhaustive, enough: r.enough}
+			own := *r
+			own.top, own.work = &w.top, w.work
 			w.total = fn(w, &own, take)
 		})
 	}

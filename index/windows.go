@@ -67,6 +67,7 @@ func (r *ranker) met(
 		}
 		if n := w.alive(r.part.dead); n > 0 && !r.work.over {
 			count += n
+			r.note(w.from, w.bits)
 			s.lo, s.hi, s.least = w.from, w.last(), 0
 			r.offerMet(it, s, &w, words, bounds)
 		}
