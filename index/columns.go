@@ -237,22 +237,32 @@ func (c *columnBlock) decodeOf(letter byte, b []byte, n int, wanted []uint64) er
 			c.numbers = c.numbers[:len(c.numbers)+min(left, groupSize)]
 			continue
 		}
-		mask := ^uint64(0) >> (64 - 8*width)
-		for i := 0; i < min(left, groupSize) && !r.bad; i++ {
-			v := least
-			if at := i * width; at+8 <= len(in) {
-				v += binary.LittleEndian.Uint64(in[at:]) & mask
-			} else {
-				v += readWide(in[at : at+width])
-			}
+		if r.bad {
+			break
+		}
+		group := c.numbers[len(c.numbers) : len(c.numbers)+min(left, groupSize)]
+		readGroupOf(group, in, width, least)
+		c.numbers = c.numbers[:len(c.numbers)+len(group)]
+		for _, v := range group {
 			r.bad = r.bad || len(c.texts) > 0 && v >= uint64(len(c.texts))
-			c.numbers = append(c.numbers, v)
 		}
 	}
 	if r.bad || len(r.b) > 0 {
 		return fmt.Errorf("%w: column %c of %d bytes", storage.ErrCorrupt, letter, len(b))
 	}
 	return nil
+}
+
+// readGroupOf reads numbers of some bytes each, to which least is to be added.
+func readGroupOf(dst []uint64, in []byte, width int, least uint64) {
+	mask := ^uint64(0) >> (64 - 8*width)
+	i := 0
+	for at := 0; i < len(dst) && at+8 <= len(in); i, at = i+1, at+width {
+		dst[i] = least + binary.LittleEndian.Uint64(in[at:])&mask
+	}
+	for ; i < len(dst); i++ {
+		dst[i] = least + readWide(in[i*width:(i+1)*width])
+	}
 }
 
 // readColumn reads a block of a column; documents without the value have the number 0.

@@ -88,7 +88,7 @@
 // the last reader of an old state closes its snapshot. A search with much to read has goroutines of its own, as many as
 // its share of Options.Processors (together.go, windowed.go), which end before it returns. The first call for words of
 // the vocabulary starts a goroutine for each index segment, which reads the segment's lexicon and holds the state
-// meanwhile. Refresh loads the new state without a lock that readers take; several Refresh calls take turns. Close
+// meanwhile. What searches find worth holding is made behind them, by one goroutine (holdlater.go). Refresh loads the new state without a lock that readers take; several Refresh calls take turns. Close
 // waits for all of them. One Builder works at a time, under the lock Writing if merges run beside it: package engine
 // ensures that. Merges take turns, and the lock for short steps. While there are searches, merges and Builders give
 // way, and merges to what Yield stands for (pace.go); package engine has its phases do so. With Options.Builders above

@@ -29,6 +29,7 @@ type execution struct {
 	facets   *facetCounter // nil: none wanted
 	counting []facet       // of it
 	matches  *matches      // nil: without facets
+	later    *holdTasks    // what to hold behind the search; nil: it is made when it is found
 
 	side     int    // goroutines that may search side by side
 	together uint64 // postings from which they do
@@ -84,12 +85,7 @@ func (x *execution) run(root *node) []candidate {
 	if twoPhases && x.wanted > 0 {
 		x.top.k, ranked = max(x.top.k, rerankDocs), rerankDocs
 	}
-	x.lists, x.freqs = make([]map[string]list, len(x.parts)), map[string]uint64{}
-	x.ranges = make([]map[*node]bitset, len(x.parts))
-	for i := range x.lists {
-		x.lists[i], x.ranges[i] = map[string]list{}, map[*node]bitset{}
-	}
-	x.walked = make([]map[string]*heldWord, len(x.parts))
+	x.begin()
 	x.top.work = x.work
 	if x.facets != nil {
 		x.matches = newMatches(x.parts)
@@ -111,6 +107,16 @@ func (x *execution) run(root *node) []candidate {
 	}
 	x.countAll(workers, root, uncounted)
 	return best
+}
+
+// begin makes what is kept by part.
+func (x *execution) begin() {
+	x.lists, x.freqs = make([]map[string]list, len(x.parts)), map[string]uint64{}
+	x.ranges = make([]map[*node]bitset, len(x.parts))
+	for i := range x.lists {
+		x.lists[i], x.ranges[i] = map[string]list{}, map[*node]bitset{}
+	}
+	x.walked = make([]map[string]*heldWord, len(x.parts))
 }
 
 // list opens a part's list of a term once; nil means that it has none, or that the search is to end.

@@ -61,6 +61,15 @@ func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words [
 			}
 		}
 	}()
+	later := func(p *part, n *node, key string) bool {
+		return x.holdLater(p, func(x *execution, p *part) {
+			x.hold(p, n, key)
+			p.held.made(key)
+		}, func() {
+			p.held.forget(key)
+			p.held.made(key)
+		})
+	}
 	for i, n := range nodes {
 		df := x.frequency(n)
 		words[i].gain = newGain(&x.all, df, boost*n.factor())
@@ -69,7 +78,7 @@ func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words [
 		if u, holds[i] = p.held.use(keys[i], heldSize(x.docsOf(p, n), int64(p.docs))); u != nil {
 			words[i].heldWord = u.word
 		}
-		holds[i] = holds[i] && p.held.making(keys[i])
+		holds[i] = holds[i] && p.held.making(keys[i]) && !later(p, n, keys[i])
 		if all += df + 1; holds[i] || words[i].heldWord != nil {
 			have += df + 1
 		}
@@ -84,13 +93,7 @@ func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words [
 		if !x.work.spend(1) { // each word that is made may end a little late
 			return nil, false
 		}
-		if w, ok := x.newHeldWord(p, n); ok {
-			words[i].heldWord = w
-			p.held.hold(keys[i], w)
-		} else {
-			p.held.forget(keys[i])
-		}
-		if words[i].heldWord == nil && least == 1 {
+		if words[i].heldWord = x.hold(p, n, keys[i]); words[i].heldWord == nil && least == 1 {
 			return nil, false
 		}
 	}
@@ -102,6 +105,17 @@ func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words [
 	}
 	x.walked[p.number] = known
 	return words, true
+}
+
+// hold makes a word and holds it; nil if it cannot be made, or not in time.
+func (x *execution) hold(p *part, n *node, key string) *heldWord {
+	w, ok := x.newHeldWord(p, n)
+	if !ok {
+		p.held.forget(key)
+		return nil
+	}
+	p.held.hold(key, w)
+	return w
 }
 
 // docsOf returns about how many documents of a part have a word.

@@ -52,8 +52,13 @@ func clampSeconds(s int64) int64 { return min(max(s, math.MinInt64/1000), math.M
 func (x *execution) filter(p *part, n *node) *valueIter {
 	known := x.ranges[p.number]
 	held, ok := known[n]
-	if !ok && p.held != nil {
-		held = x.heldFilter(p, n)
+	if !ok {
+		if p.held != nil {
+			held = x.heldFilter(p, n)
+		}
+		if held == nil && x.facets != nil { // ranking and counting both read all of it
+			held = x.filterBits(p, n)
+		}
 		known[n] = held
 	}
 	it := newValueIter(n, p, x.work)
@@ -75,16 +80,27 @@ func (x *execution) heldFilter(p *part, n *node) bitset {
 	}
 	defer p.held.made(key)
 	defer x.making()()
-	it, held := newValueIter(n, p, x.work), make(bitset, 0, size/8)
-	for block := range blocks {
-		if !it.load(block) {
-			p.held.forget(key)
-			return nil
-		}
-		held = append(held, it.bits[:]...)
+	held := x.filterBits(p, n)
+	if held == nil {
+		p.held.forget(key)
+		return nil
 	}
 	p.held.keep(key, &heldUse{filter: held, size: size})
 	return held
+}
+
+// filterBits returns the documents of a part that fit a filter, as bits: of whole blocks. It is nil if the search is to
+// end.
+func (x *execution) filterBits(p *part, n *node) bitset {
+	blocks := int64(p.docs+normDocs-1) / normDocs
+	it, all := newValueIter(n, p, x.work), make(bitset, 0, blocks*(normDocs/64))
+	for block := range blocks {
+		if !it.load(block) {
+			return nil
+		}
+		all = append(all, it.bits[:]...)
+	}
+	return all
 }
 
 // filterKey is the key of a filter of a value among what is held: longer than that of a column.
@@ -113,29 +129,44 @@ func (it *valueIter) load(block int64) bool {
 		return false
 	}
 	it.block, it.bits = block, [normDocs / 64]uint64{}
-	fits := make([]bool, len(it.decoded.texts)) // texts[0] is that of documents without
+	fits := make([]uint8, len(it.decoded.texts)) // texts[0] is that of documents without
 	for i, t := range it.decoded.texts {
-		fits[i] = i > 0 && slices.ContainsFunc(it.n.texts, func(want string) bool {
+		if i > 0 && slices.ContainsFunc(it.n.texts, func(want string) bool {
 			return t == want || strings.HasSuffix(want, "/") && strings.HasPrefix(t, want)
-		})
+		}) {
+			fits[i] = 1
+		}
 	}
-	for i, v := range it.decoded.numbers {
-		if it.fits(v, fits) {
-			it.bits[i/64] |= 1 << (i % 64)
+	for i := range it.bits {
+		if some := it.decoded.numbers[min(i*64, len(it.decoded.numbers)):]; len(some) > 0 {
+			it.bits[i] = it.fit(some[:min(64, len(some))], fits)
 		}
 	}
 	return true
 }
 
-func (it *valueIter) fits(v uint64, texts []bool) bool {
-	switch it.n.value {
-	case valueLanguage, valueType:
-		return texts[v]
-	case valueDate, valueFetched:
-		ms, ok := columnTimeMS(v)
-		return ok && it.lo <= ms && ms <= it.hi
+// fit returns a bit for each of at most 64 numbers that fits. Which do nobody can foresee, so there is no branch.
+func (it *valueIter) fit(numbers []uint64, texts []uint8) (w uint64) {
+	if it.n.value == valueLanguage || it.n.value == valueType {
+		for i, v := range numbers {
+			w |= uint64(texts[v]) << (i & 63)
+		}
+		return w
 	}
-	return v > 0 && it.lo <= int64(v) && int64(v) <= it.hi
+	if it.lo > it.hi {
+		return 0
+	}
+	span, isTime := uint64(it.hi-it.lo), it.n.value != valueSize
+	for i, v := range numbers {
+		_, is := bits.Sub64(0, v, 0) // 1: there is a value
+		if isTime {
+			ms, _ := columnTimeMS(v)
+			v = uint64(ms)
+		}
+		_, out := bits.Sub64(span, v-uint64(it.lo), 0) // 1: it is outside
+		w |= (is &^ out) << (i & 63)
+	}
+	return w
 }
 
 func (it *valueIter) seek(doc uint32) uint32 {

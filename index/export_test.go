@@ -3,6 +3,7 @@
 package index
 
 import (
+	"runtime"
 	"testing"
 	"time"
 )
@@ -21,13 +22,45 @@ func (x *Index) SetClock(now func() time.Time, sleep func(time.Duration)) {
 // GaveWay counts the steps of waits for searches.
 func (x *Index) GaveWay() int64 { return x.gaveWay.Load() }
 
+// Settle waits until what searches left to be held is made.
+func (x *Index) Settle() {
+	for {
+		x.holder.mu.Lock()
+		busy := x.holder.busy
+		x.holder.mu.Unlock()
+		if !busy {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+// QueueHolds lets searches leave what to hold, and makes nothing of it, until the returned function is called.
+func (x *Index) QueueHolds() (end func()) {
+	x.holder.mu.Lock()
+	x.holder.busy = true
+	x.holder.mu.Unlock()
+	return x.hold
+}
+
 // Held returns how many bytes the words that searches hold take.
 func (x *Index) Held() (bytes int64) {
+	x.Settle()
+	return x.HeldNow()
+}
+
+// HeldNow is Held of this moment.
+func (x *Index) HeldNow() (bytes int64) {
 	for _, seg := range x.state.segments {
+		seg.held.mu.Lock()
 		bytes += seg.held.size
+		seg.held.mu.Unlock()
 	}
 	return bytes
 }
+
+// Closed reports whether Close was called.
+func (x *Index) Closed() bool { return x.closed() }
 
 // RedirectDocs makes redirections of merges proceed in pieces of n documents until the test ends.
 func RedirectDocs(t testing.TB, n int) {

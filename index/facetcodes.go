@@ -71,19 +71,30 @@ func (x *execution) heldColumn(p *part, letter byte) (*heldColumn, error) {
 	if !hold || !p.held.making(key) {
 		return nil, nil
 	}
+	forget := func() {
+		p.held.forget(key)
+		p.held.made(key)
+	}
+	if x.holdLater(p, func(x *execution, p *part) { _, _ = x.holdColumn(p, letter, key) }, forget) {
+		return nil, nil
+	}
+	return x.holdColumn(p, letter, key)
+}
+
+// holdColumn makes a column and holds it; nil if it has too many values, or cannot be made in time.
+func (x *execution) holdColumn(p *part, letter byte, key string) (*heldColumn, error) {
 	defer p.held.made(key)
-	u = &heldUse{}
 	column, ok, err := x.newHeldColumn(p, letter)
 	if !ok {
 		p.held.forget(key)
 		return nil, err
 	}
-	u.column = column
-	if u.column != nil {
-		u.size = u.column.bytes()
+	u := &heldUse{column: column}
+	if column != nil {
+		u.size = column.bytes()
 	}
 	p.held.keep(key, u)
-	return u.column, nil
+	return column, nil
 }
 
 // newHeldColumn reads a column of a part. It is nil if there are too many values for a byte; ok is false if reading all

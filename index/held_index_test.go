@@ -3,6 +3,8 @@
 package index_test
 
 import (
+	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -24,6 +26,7 @@ func TestHold(t *testing.T) {
 			if r := search(t, x, "net mended"); r.Total != hits || len(r.Hits) != hits {
 				t.Errorf("%d hits of %d, want %d", len(r.Hits), r.Total, hits)
 			}
+			x.Settle()
 		}
 	}
 	want := search(t, x, "net mended").Hits
@@ -78,6 +81,7 @@ func TestHoldBesideEqual(t *testing.T) {
 		t.Helper()
 		for range 3 {
 			r := search(t, x, "net")
+			x.Settle()
 			for _, d := range want {
 				if !slices.ContainsFunc(r.Hits, func(h index.Hit) bool { return h.Key == d.Key }) {
 					t.Errorf("%s is not found", d.URL)
@@ -94,4 +98,53 @@ func TestHoldBesideEqual(t *testing.T) {
 	}
 	put(t, s, x, []index.Document{third}, first.Key)
 	ask(second, third)
+}
+
+// TestHoldBehind: what a search finds worth holding is made behind it, not by it. What more searches leave than may wait
+// is held when it is used again, and what is left at the end is not made.
+func TestHoldBehind(t *testing.T) {
+	s, x := newStore(t)
+	var docs []index.Document
+	const many = 100
+	for i := range many {
+		docs = append(docs, doc(i, fmt.Sprintf("word%03d", i), "net"))
+	}
+	put(t, s, x, docs)
+	word := func(i int) string { return fmt.Sprintf("word%03d", i) }
+	twice := func() {
+		t.Helper()
+		for i := range many {
+			for range 2 {
+				if r := search(t, x, word(i)); r.Total != 1 {
+					t.Errorf("%d hits for %s", r.Total, word(i))
+				}
+			}
+		}
+	}
+	makeAll := x.QueueHolds()
+	twice()
+	if n := x.HeldNow(); n != 0 {
+		t.Errorf("%d bytes are held though nothing was made behind searches", n)
+	}
+	makeAll()
+	first := x.Held()
+	if first == 0 {
+		t.Error("nothing is held behind searches")
+	}
+	twice()
+	if x.Held() <= first {
+		t.Errorf("%d bytes are held, as before: what was dropped is not held when it is used again", first)
+	}
+	put(t, s, x, []index.Document{doc(many, "another", "net")}) // nothing is held any more
+	makeAll = x.QueueHolds()
+	twice()
+	closed := make(chan error)
+	go func() { closed <- x.Close() }()
+	for !x.Closed() {
+		runtime.Gosched()
+	}
+	makeAll()
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
 }

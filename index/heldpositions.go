@@ -232,7 +232,12 @@ func (x *execution) located(p *part, n *node) *heldWord {
 	if !read {
 		return w
 	}
-	w = x.locate(p, n, w, p.held.most()/heldFoundLargest)
+	most := p.held.most() / heldFoundLargest
+	if x.holdLater(p, func(x *execution, p *part) { p.held.found(key, x.locate(p, n, w, most)) },
+		func() { p.held.found(key, nil) }) {
+		return nil
+	}
+	w = x.locate(p, n, w, most)
 	p.held.found(key, w)
 	if w == nil || !w.located() {
 		return nil

@@ -146,6 +146,7 @@ type Index struct {
 	state *state     // nil after Close
 	held  sync.WaitGroup
 
+	holder     holder
 	heldBytes  atomic.Int64  // see Hold
 	generation atomic.Uint64 // states that there were; see Generation
 }

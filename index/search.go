@@ -143,7 +143,10 @@ func (r *Result) search(st *state, o SearchOptions, languages []string, work *bu
 	r.Query.found = root
 	run := st.execution(work, o)
 	run.languages = languages
-	defer run.release()
+	defer func() {
+		run.release()
+		st.index.holdBehind(st, run.later)
+	}()
 	best := run.run(root)
 	found := uint64(len(best))
 	r.Query.idf = make(map[string]float64, len(run.freqs))
@@ -178,6 +181,7 @@ func (r *Result) search(st *state, o SearchOptions, languages []string, work *bu
 func (st *state) execution(work *budget, o SearchOptions) *execution {
 	x := &execution{all: st.all, table: st.weights(), work: work, enough: math.MaxUint64, wanted: o.Limit + o.Offset}
 	x.known = &st.freqs
+	x.later = &holdTasks{}
 	x.side, x.together = st.index.goroutines(), togetherPostings
 	x.few = fewCandidates
 	x.top.fresh = o.freshness()

@@ -108,11 +108,11 @@ func TestTimeFilter(t *testing.T) {
 		{math.MinInt64, math.MinInt64, 0, false}, {math.MaxInt64, math.MaxInt64, 0, false},
 	} {
 		it := newValueIter(&node{value: valueDate, lo: c.lo, hi: c.hi}, nil, nil)
-		if got := it.fits(uint64(c.ms<<1^c.ms>>63)+1, nil); got != c.fits {
+		if got := it.fit([]uint64{uint64(c.ms<<1^c.ms>>63) + 1}, nil) == 1; got != c.fits {
 			t.Errorf("%d ms from %d to %d s: %t", c.ms, c.lo, c.hi, got)
 		}
 	}
-	if newValueIter(&node{value: valueDate, lo: math.MinInt64, hi: math.MaxInt64}, nil, nil).fits(0, nil) {
+	if newValueIter(&node{value: valueDate, lo: math.MinInt64, hi: math.MaxInt64}, nil, nil).fit([]uint64{0}, nil) > 0 {
 		t.Error("a document without a date fits")
 	}
 }
