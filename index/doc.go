@@ -85,15 +85,16 @@
 // # Who runs it
 //
 // Any number of goroutines search, each on the state that was current when it began: state.go counts references, and
-// the last reader of an old state closes its snapshot. A search with much to read has goroutines of its own, as many as
-// its share of Options.Processors (together.go, windowed.go), which end before it returns. The first call for words of
-// the vocabulary starts a goroutine for each index segment, which reads the segment's lexicon and holds the state
-// meanwhile. What searches find worth holding is made behind them, by one goroutine (holdlater.go). Refresh loads the new state without a lock that readers take; several Refresh calls take turns. Close
-// waits for all of them. One Builder works at a time, under the lock Writing if merges run beside it: package engine
-// ensures that. Merges take turns, and the lock for short steps. While there are searches, merges and Builders give
-// way, and merges to what Yield stands for (pace.go); package engine has its phases do so. With Options.Builders above
-// 1 a Builder inverts on as many goroutines (worker.go), which end before Finish or Abort returns, or on those of its
-// caller (builderpart.go).
+// the last reader of an old state closes its snapshot. A search with much to read has goroutines of its own, as many
+// as its share of Options.Processors (together.go, windowed.go), which end before it returns. The first call for words
+// of the vocabulary starts a goroutine for each index segment, which reads the segment's lexicon and holds the state
+// meanwhile. What searches find worth holding is made behind them, by one goroutine (holdlater.go). Refresh loads the
+// new state without a lock that readers take; several Refresh calls take turns. Close waits for all of them. One
+// Builder works at a time, under the lock Writing if merges run beside it: package engine ensures that. Merges take
+// turns, and the lock for short steps. While there are searches, merges and Builders give way, and merges to what
+// Yield stands for (pace.go); package engine has its phases do so. With Options.Builders above 1 a Builder inverts on
+// as many goroutines (worker.go), which end before Finish or Abort returns, or on those of its caller
+// (builderpart.go).
 //
 // # Bounds
 //
@@ -113,7 +114,8 @@
 //
 // group.go, block.go, listwriter.go and keyfilter.go for the format; builder.go, segmentbuilder.go and inverter.go for
 // its making; query.go (the language), querytree.go and functionwords.go; then search.go, exec.go, iterator.go,
-// wand.go, tally.go and windows.go; held.go, helddocs.go, heldpositions.go, exec_held.go, exec_heldany.go, sieve.go and
-// heldphrase.go; together.go and windowed.go; for values, exec_value.go, order.go, facets.go and collapse.go;
-// fieldterms.go for stored fields; snippet.go, near.go and wordsteps.go for snippets.
+// wand.go, tally.go and windows.go; held.go, holdlater.go, helddocs.go, heldpositions.go, exec_held.go,
+// exec_heldany.go, sieve.go and heldphrase.go; together.go and windowed.go; for values, exec_value.go, order.go,
+// facets.go, matches.go and collapse.go; fieldterms.go for stored fields; snippet.go, near.go and wordsteps.go for
+// snippets.
 package index

@@ -419,14 +419,18 @@ func (x *execution) newHeldWord(p *part, n *node) (_ *heldWord, ok bool) {
 
 // sortCodes gives larger frequencies larger codes, and bounds the codes of blocks.
 func (h *heldWord) sortCodes() {
-	order := make([]uint16, len(h.tfs))
-	for i := range order {
-		order[i] = uint16(i)
+	type coded struct {
+		bits uint64 // of a frequency: those of numbers above 0 compare as they do
+		code uint16
 	}
-	slices.SortFunc(order, func(a, b uint16) int { return cmp.Compare(h.tfs[a], h.tfs[b]) })
+	order := make([]coded, len(h.tfs))
+	for i, tf := range h.tfs {
+		order[i] = coded{math.Float64bits(tf), uint16(i)}
+	}
+	slices.SortFunc(order, func(a, b coded) int { return cmp.Compare(a.bits, b.bits) })
 	code, tfs := make([]uint16, len(order)), make([]float64, len(order))
-	for i, old := range order {
-		code[old], tfs[i] = uint16(i), h.tfs[old]
+	for i, o := range order {
+		code[o.code], tfs[i] = uint16(i), h.tfs[o.code]
 	}
 	h.tfs, h.most = tfs, make([]uint16, (len(h.codes)+heldBlock-1)/heldBlock)
 	for i, old := range h.codes {
@@ -435,30 +439,49 @@ func (h *heldWord) sortCodes() {
 	}
 }
 
-// tfCoder numbers different frequencies as they come.
+// tfCoder numbers different frequencies as they come. It is a hash table with open addressing: with a map of Go's, as
+// much time went into numbers as into the frequencies themselves.
 type tfCoder struct {
-	tfs   []float64
-	codes map[float64]uint16
-	last  [256]struct { // those that came last, by a hash
-		tf   float64 // 0: none
-		code uint16
-	}
+	tfs  []float64
+	slot []tfSlot // a power of two, at most half of them taken
+	down int      // 64 less the bits of a place in slot
+}
+
+type tfSlot struct {
+	tf   float64 // 0: none
+	code uint16
 }
 
 // code returns the number of a frequency, which is above 0. Beyond math.MaxUint16 numbers repeat.
 func (c *tfCoder) code(tf float64) uint16 {
-	last := &c.last[math.Float64bits(tf)*0x9e3779b97f4a7c15>>56]
-	if last.tf == tf {
-		return last.code
+	if 2*len(c.tfs) >= len(c.slot) {
+		c.grow()
 	}
-	code, ok := c.codes[tf]
-	if !ok {
-		if c.codes == nil {
-			c.codes = map[float64]uint16{}
+	s := c.find(tf)
+	if s.tf == 0 {
+		s.tf, s.code = tf, uint16(len(c.tfs))
+		c.tfs = append(c.tfs, tf)
+	}
+	return s.code
+}
+
+// find returns the slot of a frequency, or a free one.
+func (c *tfCoder) find(tf float64) *tfSlot {
+	at := math.Float64bits(tf) * 0x9e3779b97f4a7c15 >> c.down
+	for c.slot[at].tf != tf && c.slot[at].tf != 0 {
+		at = (at + 1) & uint64(len(c.slot)-1)
+	}
+	return &c.slot[at]
+}
+
+// grow doubles the table.
+func (c *tfCoder) grow() {
+	old := c.slot
+	c.slot = make([]tfSlot, max(2*len(old), 1024))
+	c.down = 64 - bits.TrailingZeros(uint(len(c.slot)))
+	for _, s := range old {
+		if s.tf != 0 {
+			*c.find(s.tf) = s
 		}
-		code = uint16(len(c.tfs))
-		c.codes[tf], c.tfs = code, append(c.tfs, tf)
 	}
-	last.tf, last.code = tf, code
-	return code
 }

@@ -100,8 +100,8 @@ func TestHoldBesideEqual(t *testing.T) {
 	ask(second, third)
 }
 
-// TestHoldBehind: what a search finds worth holding is made behind it, not by it. What more searches leave than may wait
-// is held when it is used again, and what is left at the end is not made.
+// TestHoldBehind: what a search finds worth holding is made behind it, not by it. What more searches leave than may
+// wait is held when it is used again, and what is left at the end is not made.
 func TestHoldBehind(t *testing.T) {
 	s, x := newStore(t)
 	var docs []index.Document
@@ -135,7 +135,7 @@ func TestHoldBehind(t *testing.T) {
 	if x.Held() <= first {
 		t.Errorf("%d bytes are held, as before: what was dropped is not held when it is used again", first)
 	}
-	put(t, s, x, []index.Document{doc(many, "another", "net")}) // nothing is held any more
+	put(t, s, x, []index.Document{doc(many, "another", "net")}) // so nothing is held
 	makeAll = x.QueueHolds()
 	twice()
 	closed := make(chan error)

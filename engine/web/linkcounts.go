@@ -4,6 +4,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/zeebo/xxh3"
@@ -84,7 +85,7 @@ func (h *Handler) linksOf(ctx context.Context, list []engine.Hit) []linkCount {
 	if len(urls) == 0 {
 		return counts
 	}
-	pages, err := h.e.Inspect().LinkingPages(ctx, urls, linksCounted) // hits are worth showing without them
+	pages, err := h.linkingPages(ctx, urls) // hits are worth showing without them
 	for k, i := range places {
 		c := linkCount{pages: uint64(pages[k])}
 		failed := err
@@ -98,6 +99,21 @@ func (h *Handler) linksOf(ctx context.Context, list []engine.Hit) []linkCount {
 		}
 	}
 	return counts
+}
+
+// linkingPages counts the pages that link to URLs, in two halves side by side: looking for them in linkdb is an eighth
+// of the time of a page of hits.
+func (h *Handler) linkingPages(ctx context.Context, urls []string) (pages []int, err error) {
+	var first []int
+	var failed error
+	half := len(urls) / 2
+	var beside sync.WaitGroup
+	if half > 0 {
+		beside.Go(func() { first, failed = h.e.Inspect().LinkingPages(ctx, urls[:half], linksCounted) })
+	}
+	second, err := h.e.Inspect().LinkingPages(ctx, urls[half:], linksCounted)
+	beside.Wait()
+	return append(first, second...), errors.Join(failed, err)
 }
 
 // text says how many pages link to a page; "": none.
