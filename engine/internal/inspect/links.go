@@ -68,6 +68,9 @@ func (in *Inspect) LinkingPages(ctx context.Context, urls []urlkey.URL, limit in
 		if n, ok := mergedPages(rows, u.Key()); ok {
 			counts[i] = n
 			continue
+		} else if err := rows.Err(); err != nil {
+			failed = append(failed, fmt.Errorf("inlinks of %s: %w", u, err))
+			continue
 		}
 		last := urlkey.Key("")
 		for l, err := range newest.links(rowsOf(rows, u.Key())) {
@@ -90,15 +93,20 @@ func (in *Inspect) LinkingPages(ctx context.Context, urls []urlkey.URL, limit in
 	return counts, errors.Join(failed...)
 }
 
-// mergedPages returns the number of pages that link to a target, if its rows are merged into one.
+// mergedPages returns the number of pages that link to a target, if its rows are merged into one, or it has none.
 func mergedPages(sc *storage.Scanner, target urlkey.Key) (pages int, ok bool) {
 	key := []byte(target)
 	merged := storage.AppendLinkdbKey(nil, key, storage.MergedSegment)
-	if !sc.SeekGE(merged) || !bytes.Equal(sc.Key(), merged) {
+	behind := storage.AppendLinkdbKey(nil, key, math.MaxUint32)
+	ended := func(any bool) bool { return sc.Err() == nil && (!any || bytes.Compare(sc.Key(), behind) >= 0) }
+	switch any := sc.SeekGE(merged); { // the first key that a row of the target may have
+	case ended(any):
+		return 0, true
+	case !any || !bytes.Equal(sc.Key(), merged):
 		return 0, false
 	}
 	c, ok := storage.MergedCounts(sc.Value())
-	if !ok || sc.Next() && bytes.Compare(sc.Key(), storage.AppendLinkdbKey(nil, key, math.MaxUint32)) < 0 {
+	if !ok || !ended(sc.Next()) {
 		return 0, false // its links are counted, or the error is met again
 	}
 	return int(c.Pages), true
