@@ -61,15 +61,6 @@ func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words [
 			}
 		}
 	}()
-	later := func(p *part, n *node, key string) bool {
-		return x.holdLater(p, func(x *execution, p *part) {
-			x.hold(p, n, key)
-			p.held.made(key)
-		}, func() {
-			p.held.forget(key)
-			p.held.made(key)
-		})
-	}
 	for i, n := range nodes {
 		df := x.frequency(n)
 		words[i].gain = newGain(&x.all, df, boost*n.factor())
@@ -78,7 +69,7 @@ func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words [
 		if u, holds[i] = p.held.use(keys[i], heldSize(x.docsOf(p, n), int64(p.docs))); u != nil {
 			words[i].heldWord = u.word
 		}
-		holds[i] = holds[i] && p.held.making(keys[i]) && !later(p, n, keys[i])
+		holds[i] = holds[i] && p.held.making(keys[i])
 		if all += df + 1; holds[i] || words[i].heldWord != nil {
 			have += df + 1
 		}
@@ -90,12 +81,20 @@ func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words [
 		if !holds[i] {
 			continue
 		}
+		if x.holdWordLater(p, n, keys[i]) {
+			holds[i] = false
+			have -= x.frequency(n) + 1
+			continue
+		}
 		if !x.work.spend(1) { // each word that is made may end a little late
 			return nil, false
 		}
 		if words[i].heldWord = x.hold(p, n, keys[i]); words[i].heldWord == nil && least == 1 {
 			return nil, false
 		}
+	}
+	if float64(have) < least*float64(all) {
+		return nil, false
 	}
 	known := make(map[string]*heldWord, len(words))
 	for i := range words {
@@ -105,6 +104,17 @@ func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words [
 	}
 	x.walked[p.number] = known
 	return words, true
+}
+
+// holdWordLater has a word made behind the search, which holds it.
+func (x *execution) holdWordLater(p *part, n *node, key string) bool {
+	return x.holdLater(p, func(x *execution, p *part) {
+		x.hold(p, n, key)
+		p.held.made(key)
+	}, func() {
+		p.held.forget(key)
+		p.held.made(key)
+	})
 }
 
 // hold makes a word and holds it; nil if it cannot be made, or not in time.

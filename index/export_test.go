@@ -50,13 +50,19 @@ func (x *Index) Held() (bytes int64) {
 }
 
 // HeldNow is Held of this moment.
-func (x *Index) HeldNow() (bytes int64) {
-	for _, seg := range x.state.segments {
-		seg.held.mu.Lock()
-		bytes += seg.held.size
-		seg.held.mu.Unlock()
+func (x *Index) HeldNow() (bytes int64) { return x.HeldBefore()() }
+
+// HeldBefore returns HeldNow of the documents before the next Refresh, also behind it.
+func (x *Index) HeldBefore() func() int64 {
+	segments := x.state.segments
+	return func() (bytes int64) {
+		for _, seg := range segments {
+			seg.held.mu.Lock()
+			bytes += seg.held.size
+			seg.held.mu.Unlock()
+		}
+		return bytes
 	}
-	return bytes
 }
 
 // Closed reports whether Close was called.

@@ -101,7 +101,7 @@ func TestHoldBesideEqual(t *testing.T) {
 }
 
 // TestHoldBehind: what a search finds worth holding is made behind it, not by it. What more searches leave than may
-// wait is held when it is used again, and what is left at the end is not made.
+// wait is held when it is used again, and what is left of earlier documents, or at the end, is not made.
 func TestHoldBehind(t *testing.T) {
 	s, x := newStore(t)
 	var docs []index.Document
@@ -136,6 +136,12 @@ func TestHoldBehind(t *testing.T) {
 		t.Errorf("%d bytes are held, as before: what was dropped is not held when it is used again", first)
 	}
 	put(t, s, x, []index.Document{doc(many, "another", "net")}) // so nothing is held
+	makeAll, before := x.QueueHolds(), x.HeldBefore()
+	twice()
+	put(t, s, x, []index.Document{doc(many+1, "another", "net")})
+	if makeAll(); before() != 0 {
+		t.Errorf("%d bytes are held of documents before a Refresh", before())
+	}
 	makeAll = x.QueueHolds()
 	twice()
 	closed := make(chan error)

@@ -97,7 +97,7 @@ func (x *Index) hold() {
 		h.queue = h.queue[1:]
 		h.mu.Unlock()
 		for i := range next.tasks {
-			if x.closed() {
+			if !x.shows(next.st) {
 				dropTasks(next.tasks[i:])
 				break
 			}
@@ -105,6 +105,13 @@ func (x *Index) hold() {
 		}
 		_ = x.release(next.st) // closing a snapshot that was only read loses nothing
 	}
+}
+
+// shows reports whether a state is the current one: what a later one holds is made of later documents.
+func (x *Index) shows(st *state) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.state == st
 }
 
 // holdOne makes one thing. What cannot be read is not held: searches read it from the store, which reports the error.
