@@ -45,6 +45,7 @@ func TestWindowed(t *testing.T) {
 			o.Deadline, o.Strict = time.Minute, true
 			var want string
 			for run, side := range []int{1, 4, 4, 1, 4} { // words are held meanwhile
+				x.Settle()
 				x.o.Processors = side
 				r, err := x.Search(context.Background(), query, o)
 				if err != nil || r.Partial || r.Total < 50 {
