@@ -5,6 +5,7 @@ package frontier
 import (
 	"fmt"
 	"math/bits"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -48,6 +49,40 @@ func TestForgivenWhileForgotten(t *testing.T) {
 	}
 	if len(named) != outageStreak || named[host] != 1 || named[v.Host] != 1 {
 		t.Errorf("OnForgive received %v", named)
+	}
+}
+
+// TestForgivenOnce: hosts whose lookups are taken back with the outage of the name servers are not named again when the
+// network is blamed as well, nor the other way round.
+func TestForgivenOnce(t *testing.T) {
+	lookup := Outcome{Kind: HostFailure, Local: true, NoDNS: true}
+	for _, lookups := range []int{outageStreak, outageStreak - outageHosts} {
+		named := map[urlkey.HostKey]int{}
+		f := start(t, Options{Source: sites{each: 1}, OnForgive: func(h urlkey.HostKey) { named[h]++ }}, 1)
+		for i := range lookups {
+			out := lookup
+			f.failed(&Visit{Host: urlkey.HostKey(fmt.Sprintf("example,new%d,)", i))}, &out)
+		}
+		if f.noDNS.on.Load() != (lookups == outageStreak) {
+			t.Errorf("after %d lookups the name servers are blamed: %t", lookups, f.noDNS.on.Load())
+		}
+		for i := range outageHosts {
+			f.failed(&Visit{Host: urlkey.HostKey(fmt.Sprintf("example,known%d,)", i)),
+				Addr: netip.AddrFrom4([4]byte{127, 9, 9, byte(i)})}, &Outcome{Kind: HostFailure, Local: true})
+		}
+		if !f.Outage() || !f.noDNS.on.Load() {
+			t.Errorf("%d lookups, outage: %t, of the name servers: %t", lookups, f.Outage(), f.noDNS.on.Load())
+		}
+		for h, n := range named {
+			if n != 1 {
+				t.Errorf("%d lookups: %s is named %d times", lookups, h, n)
+			}
+		}
+		f.outage.answered()
+		f.noDNS.answered()
+		if f.Excuses(true) {
+			t.Errorf("%d lookups: hosts answer, and lookups are excused", lookups)
+		}
 	}
 }
 

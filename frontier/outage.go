@@ -116,6 +116,7 @@ func (o *outage) beginWith(network *outage, now moment) {
 	if lookups && !o.on.Load() {
 		o.forget() // the network's hosts are forgiven
 		o.expired = false
+		o.streak.Add(1) // an answer ends it, whatever was counted
 		o.on.Store(true)
 		o.since, o.probe = now, now
 	}

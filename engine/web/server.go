@@ -18,10 +18,10 @@ import (
 // Server is an http.Server with this package's bounds, on one listener.
 type Server struct {
 	http   http.Server
-	ending chan struct{} // closed when Close begins
-	failed error         // because of which Serve ended before Close; read it after inside
-	cool   context.CancelFunc
-	inside sync.WaitGroup // Serve, which closes the listener at its end, and handlers
+	ending chan struct{}      // closed when Close begins
+	failed error              // because of which Serve ended before Close; read it after inside
+	cool   context.CancelFunc // ends warm; nil: there is none
+	inside sync.WaitGroup     // Serve, which closes the listener at its end, and handlers
 }
 
 // warmer is a handler that has something to read before people come.
