@@ -61,7 +61,7 @@
 //   - A block's impact code is a bound of what each of its postings adds to a score before saturation, for the weights
 //     and average lengths that segmentInfo names.
 //   - Lists are numbered in the order of their terms, and chunks follow each other, so a merge reads each range once.
-//   - Scores see the coded length of a field only (norm.go), and so do the averages.
+//   - Scores see the coded length of a field only (norm.go), and so do the averages, which are rounded (points.go).
 //   - Scores depend only on the documents that are not deleted, not on how they are spread over index segments nor on
 //     what was deleted. One exception: where more than 64 words fit a * or a ~, deleted documents count in the choice.
 //   - Digest is the same for the same documents, whatever their numbers, segments and merges, and times of fetches.

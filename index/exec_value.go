@@ -105,7 +105,7 @@ func (x *execution) filterBits(p *part, n *node) bitset {
 
 // filterKey is the key of a filter of a value among what is held: longer than that of a column.
 func (n *node) filterKey() string {
-	key := []byte{heldChunk, kindColumns, byte(n.value)}
+	key := append([]byte(heldColumns), byte(n.value))
 	key = binary.BigEndian.AppendUint64(key, uint64(n.lo))
 	key = binary.BigEndian.AppendUint64(key, uint64(n.hi))
 	return string(append(key, strings.Join(n.texts, "\x00")...))

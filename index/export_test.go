@@ -50,19 +50,20 @@ func (x *Index) Held() (bytes int64) {
 }
 
 // HeldNow is Held of this moment.
-func (x *Index) HeldNow() (bytes int64) { return x.HeldBefore()() }
-
-// HeldBefore returns HeldNow of the documents before the next Refresh, also behind it.
-func (x *Index) HeldBefore() func() int64 {
-	segments := x.state.segments
-	return func() (bytes int64) {
-		for _, seg := range segments {
-			seg.held.mu.Lock()
-			bytes += seg.held.size
-			seg.held.mu.Unlock()
-		}
-		return bytes
+func (x *Index) HeldNow() (bytes int64) {
+	for _, seg := range x.state.segments {
+		bytes += seg.heldNow()
 	}
+	return bytes
+}
+
+// HeldBefore returns HeldNow of the first index segment before the next Refresh, also behind it.
+func (x *Index) HeldBefore() func() int64 { return x.state.segments[0].heldNow }
+
+func (seg *segment) heldNow() int64 {
+	seg.held.mu.Lock()
+	defer seg.held.mu.Unlock()
+	return seg.held.size
 }
 
 // Closed reports whether Close was called.

@@ -63,7 +63,7 @@ func (x *execution) heldColumn(p *part, letter byte) (*heldColumn, error) {
 	if p.held == nil {
 		return nil, nil
 	}
-	key := string([]byte{heldChunk, kindColumns, letter})
+	key := heldColumns + string(rune(letter))
 	u, hold := p.held.use(key, int64(p.docs))
 	if u != nil {
 		return u.column, nil

@@ -32,7 +32,7 @@ func TestHeldColumn(t *testing.T) {
 					values[i].date = timeNumber(time.Date(1800+n, 7, 1, 0, 0, 0, 0, time.UTC))
 				}
 			}
-			m := &memoryPart{part: part{docs: docs, held: &heldWords{index: new(atomic.Int64), part: 1}}}
+			m := &memoryPart{part: part{docs: docs, held: ownHeld(new(atomic.Int64), 1)}}
 			m.held.index.Store(1 << 20)
 			m.setValues(values, 1)
 			x := &execution{work: newBudget(context.Background(), time.Now().Add(time.Hour))}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -58,11 +59,12 @@ func (h *heldWord) bound(from, to uint32) (most uint16) {
 // Chunks of lists are held by the same rule: the second phase reads positions of words in a few documents, and finding
 // a chunk in Pebble takes longer than reading what is needed of it.
 
-// heldWords are the held words and chunks of an index segment, as long as a state of the index lasts: the weights of
-// occurrences depend on all of its documents. Safe for concurrent use; the zero value holds none.
+// heldWords are the held words and chunks of an index segment. The states of the index that have it share them as long
+// as their averages, on which the weights of occurrences depend, and its deletes are the same. Safe for concurrent use;
+// the zero value holds none.
 type heldWords struct {
 	index *atomic.Int64 // bytes that all segments of the index may hold; nil: none
-	part  float64       // of them: the segment's
+	part  atomic.Uint64 // of them: the segment's, as the bits of a float64
 	// chunks holds the chunks; nil: none are held.
 	chunks *heldWords
 	mu     sync.Mutex
@@ -119,10 +121,36 @@ const (
 // documents eight times as much at thirty times the bytes.
 func worth(uses uint32, size int64) float64 { return float64(uses) / math.Sqrt(float64(size)) }
 
-// newHeldWords holds the words and chunks of a part of the index.
-func newHeldWords(bytes *atomic.Int64, part float64) *heldWords {
-	chunks := &heldWords{index: bytes, part: part / heldChunks}
-	return &heldWords{index: bytes, part: part - chunks.part, chunks: chunks}
+// newHeldWords holds the words and chunks of a part of the index, of whose bytes give is to give it some.
+func newHeldWords(bytes *atomic.Int64) *heldWords {
+	return &heldWords{index: bytes, chunks: &heldWords{index: bytes}}
+}
+
+// withoutWords returns what else is held: chunks, columns and filters, which depend on neither weights nor deletes.
+func (h *heldWords) withoutWords() *heldWords {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	left := &heldWords{index: h.index, chunks: h.chunks}
+	for key, u := range h.words {
+		if strings.HasPrefix(key, heldColumns) {
+			if left.words == nil {
+				left.words = map[string]*heldUse{}
+			}
+			own := *u
+			left.words[key], left.size = &own, left.size+own.size
+		}
+	}
+	return left
+}
+
+// give gives a part of the index its share of all bytes. Words that have no room any more are dropped.
+func (h *heldWords) give(part float64) {
+	if h.chunks != nil {
+		h.chunks.give(part / heldChunks)
+		part -= part / heldChunks
+	}
+	h.part.Store(math.Float64bits(part))
+	h.trim()
 }
 
 // most returns how many bytes the segment may hold.
@@ -130,7 +158,7 @@ func (h *heldWords) most() int64 {
 	if h.index == nil {
 		return 0
 	}
-	return int64(float64(h.index.Load()) * h.part)
+	return int64(float64(h.index.Load()) * math.Float64frombits(h.part.Load()))
 }
 
 // trim drops words, any ones, until the others have room.
@@ -315,6 +343,9 @@ func (h *heldWords) keep(key string, u *heldUse) {
 
 // heldChunk is the first byte of the keys of chunks, which no term begins with.
 const heldChunk = 0xff
+
+// heldColumns begins the keys of columns and filters.
+const heldColumns = "\xff" + string(rune(kindColumns))
 
 // chunk returns a chunk that is held, nil if it is not; hold is as in use.
 func (h *heldWords) chunk(kind byte, list, chunk uint32) (b []byte, hold bool) {

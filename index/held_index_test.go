@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/seine-crawler/seine/index"
 )
 
 // TestHold: words are held from their second use on if the options and Hold say so, until Hold takes their memory or a
-// Refresh shows other documents, with which their weights change; a Refresh that shows nothing new keeps them. What is
-// found is the same either way.
+// Refresh shows documents of other lengths, with which their weights change; a Refresh that shows nothing new keeps
+// them. What is found is the same either way.
 func TestHold(t *testing.T) {
 	s, x := newStore(t)
 	docs := []index.Document{
@@ -53,7 +54,7 @@ func TestHold(t *testing.T) {
 	if ask(x, 2); x.Held() != held {
 		t.Errorf("%d bytes are held again, want %d", x.Held(), held)
 	}
-	docs = append(docs, doc(4, "Net", "a third"))
+	docs = append(docs, doc(4, "Net", "a third net, of many more words than all indexed before it, is mended"))
 	put(t, s, x, docs[3:])
 	if x.Held() != 0 {
 		t.Errorf("%d bytes are held of documents before a Refresh", x.Held())
@@ -100,6 +101,76 @@ func TestHoldBesideEqual(t *testing.T) {
 	ask(second, third)
 }
 
+// TestHoldBesideNew: what is held lasts while documents come, as long as the average lengths, coarsely rounded, stay as
+// they are; searches then find and score what they do in an index that has just been opened.
+func TestHoldBesideNew(t *testing.T) {
+	s, x := newStore(t)
+	next := 0
+	more := func(n int, text string) (docs []index.Document) {
+		for range n {
+			d := doc(next, fmt.Sprintf("Net %d", next%7), text+strings.Repeat(" net", next%5))
+			d.Language = []string{"en", "de"}[next%2]
+			docs, next = append(docs, d), next+1
+		}
+		return docs
+	}
+	ask := func(x *index.Index) (found string) {
+		t.Helper()
+		for range 3 {
+			found = ""
+			for _, o := range []index.SearchOptions{{}, {Facets: []string{index.FacetLanguage}}} {
+				for _, query := range []string{"net mended", "+net +boat", `"mended boat"`, "boat language:de"} {
+					r, err := x.Search(t.Context(), query, o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					found += fmt.Sprintln(r.Total, r.Facets)
+					for _, h := range r.Hits {
+						found += fmt.Sprintln(h.Key, h.Score)
+					}
+				}
+			}
+			x.Settle()
+		}
+		return found
+	}
+	same := func() {
+		t.Helper()
+		fresh, err := index.Open(s, index.Options{HeldBytes: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := ask(x), ask(fresh); got != want {
+			t.Errorf("found\n%s\nwant\n%s", got, want)
+		}
+		if err := fresh.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const text = "the boat is mended boat"
+	put(t, s, x, more(400, text))
+	ask(x)
+	held := x.Held()
+	put(t, s, x, more(5, text))
+	if now := x.HeldNow(); now != held || held == 0 {
+		t.Errorf("%d bytes are held after five documents more, %d before", now, held)
+	}
+	same()
+	put(t, s, x, more(400, strings.Repeat(text+" ", 5)))
+	if now := x.HeldNow(); now == 0 || now >= held {
+		t.Errorf("%d bytes are held after documents of another length, %d before; want columns and filters", now, held)
+	}
+	same()
+	last := more(1, text)
+	put(t, s, x, last)
+	same()
+	put(t, s, x, nil, last[0].Key)
+	same()
+	if x.Hold(1); x.HeldNow() > 1 {
+		t.Errorf("%d bytes are held of one", x.HeldNow())
+	}
+}
+
 // TestHoldBehind: what a search finds worth holding is made behind it, not by it. What more searches leave than may
 // wait is held when it is used again, and what is left of earlier documents, or at the end, is not made.
 func TestHoldBehind(t *testing.T) {
@@ -135,10 +206,11 @@ func TestHoldBehind(t *testing.T) {
 	if x.Held() <= first {
 		t.Errorf("%d bytes are held, as before: what was dropped is not held when it is used again", first)
 	}
-	put(t, s, x, []index.Document{doc(many, "another", "net")}) // so nothing is held
+	again := func(i int) { put(t, s, x, docs[i:i+1]) } // so no word of the index segment is held
+	again(0)
 	makeAll, before := x.QueueHolds(), x.HeldBefore()
 	twice()
-	put(t, s, x, []index.Document{doc(many+1, "another", "net")})
+	again(1)
 	if makeAll(); before() != 0 {
 		t.Errorf("%d bytes are held of documents before a Refresh", before())
 	}

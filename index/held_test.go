@@ -14,9 +14,16 @@ import (
 // hold lets searches of the world hold words, in some bytes for each part.
 func (w *world) hold(bytes int64) {
 	for _, p := range w.parts {
-		p.held = &heldWords{index: new(atomic.Int64), part: 1}
+		p.held = ownHeld(new(atomic.Int64), 1)
 		p.held.index.Store(bytes)
 	}
+}
+
+// ownHeld holds what has room in a part of some bytes, without chunks.
+func ownHeld(bytes *atomic.Int64, part float64) *heldWords {
+	h := &heldWords{index: bytes}
+	h.give(part)
+	return h
 }
 
 // TestHeld: in several windows, a query whose words are held, all or some of them, finds what the naive searcher finds,
@@ -173,7 +180,7 @@ func TestHeldMeeting(t *testing.T) {
 func TestHeldWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.Int64Range(0, 20_000).Draw(t, "bytes")
-		h := &heldWords{index: new(atomic.Int64), part: 0.5}
+		h := ownHeld(new(atomic.Int64), 0.5)
 		h.index.Store(2 * most)
 		for range rapid.IntRange(1, 100).Draw(t, "steps") {
 			key, docs := fmt.Sprint(rapid.IntRange(0, 30).Draw(t, "key")), rapid.Int64Range(0, 500).Draw(t, "docs")
@@ -196,7 +203,7 @@ func TestHeldWords(t *testing.T) {
 			}
 		}
 	})
-	h := &heldWords{index: new(atomic.Int64), part: 1}
+	h := ownHeld(new(atomic.Int64), 1)
 	h.index.Store(40 * heldPrice)
 	for i := range 3000 {
 		for _, key := range []string{"used", fmt.Sprint(i), fmt.Sprint(i)} {
@@ -217,7 +224,7 @@ func TestHeldWords(t *testing.T) {
 // TestHeldInTurn: where words are used in turn and half of them have room, those that are held stay, until others are
 // used more than twice as often.
 func TestHeldInTurn(t *testing.T) {
-	h := &heldWords{index: new(atomic.Int64), part: 1}
+	h := ownHeld(new(atomic.Int64), 1)
 	h.index.Store(20 * (heldPrice + 40))
 	made := 0
 	use := func(key string) {
@@ -250,7 +257,8 @@ func TestHeldInTurn(t *testing.T) {
 func TestHeldChunksApart(t *testing.T) {
 	bytes := new(atomic.Int64)
 	bytes.Store(4 << 20)
-	h := newHeldWords(bytes, 1)
+	h := newHeldWords(bytes)
+	h.give(1)
 	for round := range 3 {
 		for i := range 2 * heldSeen {
 			if _, hold := h.chunk(kindPositions, 1, uint32(i)); hold {
@@ -277,7 +285,7 @@ func TestHeldChunksApart(t *testing.T) {
 // TestHeldWorth: of words that are used as often the small ones are held. A word that is not made after all has cost
 // none of the others their place.
 func TestHeldWorth(t *testing.T) {
-	h := &heldWords{index: new(atomic.Int64), part: 1}
+	h := ownHeld(new(atomic.Int64), 1)
 	h.index.Store(100_000)
 	use := func(key string, docs int) {
 		if _, hold := h.use(key, int64(4*docs)); hold {
@@ -318,7 +326,7 @@ func TestHeldWorth(t *testing.T) {
 // TestHeldPositionsGiveWay: positions take free room only, words take theirs, and they may come back when uses are
 // halved.
 func TestHeldPositionsGiveWay(t *testing.T) {
-	h := &heldWords{index: new(atomic.Int64), part: 1}
+	h := ownHeld(new(atomic.Int64), 1)
 	h.index.Store(1 << 20)
 	word := func(docs int) *heldWord {
 		return &heldWord{heldDocs: heldDocs{starts: []uint32{0, uint32(docs)}, places: make([]uint16, docs)}}

@@ -210,7 +210,7 @@ func TestMaking(t *testing.T) {
 	if end(); work.err != storage.ErrCorrupt || work.spend(1) {
 		t.Errorf("an error of it became %v", work.err)
 	}
-	h := &heldWords{index: new(atomic.Int64), part: 1}
+	h := ownHeld(new(atomic.Int64), 1)
 	h.index.Store(1 << 20)
 	for range 2 {
 		if _, hold := h.use("word", 1); hold {

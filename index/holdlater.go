@@ -4,6 +4,7 @@ package index
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -97,21 +98,21 @@ func (x *Index) hold() {
 		h.queue = h.queue[1:]
 		h.mu.Unlock()
 		for i := range next.tasks {
-			if !x.shows(next.st) {
-				dropTasks(next.tasks[i:])
-				break
+			if t := &next.tasks[i]; x.holds(next.st.segments[t.part]) {
+				next.st.holdOne(t)
+			} else {
+				t.drop()
 			}
-			next.st.holdOne(&next.tasks[i])
 		}
 		_ = x.release(next.st) // closing a snapshot that was only read loses nothing
 	}
 }
 
-// shows reports whether a state is the current one: what a later one holds is made of later documents.
-func (x *Index) shows(st *state) bool {
+// holds reports whether searches that begin now use what is held of a segment.
+func (x *Index) holds(seg *segment) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.state == st
+	return x.state != nil && slices.ContainsFunc(x.state.segments, func(s *segment) bool { return s.held == seg.held })
 }
 
 // holdOne makes one thing. What cannot be read is not held: searches read it from the store, which reports the error.

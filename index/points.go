@@ -20,10 +20,14 @@ const (
 	maxSum = 1 << 53
 )
 
-// averages returns the average lengths of the fields, in words, at least 1.
+// averages returns the average lengths of the fields, in words, at least 1. They are rounded to 32 steps from one power
+// of two to the next, as documents' lengths are coded: what depends on them, such as held words, is the same while a
+// crawl adds pages.
 func (c *collection) averages() (a [fieldCount]float64) {
+	const step = 1 << (52 - 5) // in a float64's bits
 	for f := range a {
-		a[f] = max(float64(c.totals[f])/max(float64(c.docs), 1), 1)
+		v := math.Float64bits(max(float64(c.totals[f])/max(float64(c.docs), 1), 1))
+		a[f] = math.Float64frombits((v + step/2) &^ (step - 1))
 	}
 	return a
 }

@@ -71,8 +71,8 @@ type segment struct {
 	hostTables *hostTables
 	rareDocs   *rareDocs
 	values     *recent[storedValue] // that searches read; the states that have the segment share them
-	held       *heldWords           // of states with the documents heldOf
-	heldOf     collection
+	held       *heldWords           // of states with the averages heldOf
+	heldOf     [fieldCount]float64
 }
 
 // acquire returns the current state, for release after use, or ErrClosed.
@@ -176,10 +176,16 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		docs += float64(seg.info.Docs)
 	}
 	for _, seg := range st.segments {
-		seg.heldOf, seg.held = st.all, newHeldWords(&x.heldBytes, float64(seg.info.Docs)/docs)
-		if was := before[seg.number]; was != nil && was.heldOf == st.all && seg.sameDeleted(was) {
+		seg.heldOf = st.all.averages()
+		switch was := before[seg.number]; {
+		case was == nil:
+			seg.held = newHeldWords(&x.heldBytes)
+		case was.heldOf == seg.heldOf && seg.sameDeleted(was):
 			seg.held = was.held
+		default:
+			seg.held = was.held.withoutWords()
 		}
+		seg.held.give(float64(seg.info.Docs) / docs)
 	}
 	st.spoken = st.languages()
 	st.share(x.o.MemoryBytes)
