@@ -35,11 +35,12 @@ type execution struct {
 	together uint64 // postings from which they do
 	few      uint64 // candidates of a part up to which ranking counts them
 
-	lists  []map[string]list      // by part; nil for a term that the part lacks
-	ranges []map[*node]bitset     // by part: documents with a number of a range
-	freqs  map[string]uint64      // documents of each term that are not deleted, over all parts
-	known  *recent[uint64]        // freqs of searches before; nil: none
-	walked []map[string]*heldWord // by part and heldKey: the words that ranking found held
+	lists  []map[string]list        // by part; nil for a term that the part lacks
+	ranges []map[*node]bitset       // by part: documents with a number of a range
+	blocks []map[*node]filterBlocks // by part
+	freqs  map[string]uint64        // documents of each term that are not deleted, over all parts
+	known  *recent[uint64]          // freqs of searches before; nil: none
+	walked []map[string]*heldWord   // by part and heldKey: the words that ranking found held
 
 	cursors []*cursor     // that were opened
 	placed  *[2]placeRuns // memory of phrases; nil until it is needed
@@ -112,9 +113,9 @@ func (x *execution) run(root *node) []candidate {
 // begin makes what is kept by part.
 func (x *execution) begin() {
 	x.lists, x.freqs = make([]map[string]list, len(x.parts)), map[string]uint64{}
-	x.ranges = make([]map[*node]bitset, len(x.parts))
+	x.ranges, x.blocks = make([]map[*node]bitset, len(x.parts)), make([]map[*node]filterBlocks, len(x.parts))
 	for i := range x.lists {
-		x.lists[i], x.ranges[i] = map[string]list{}, map[*node]bitset{}
+		x.lists[i], x.ranges[i], x.blocks[i] = map[string]list{}, map[*node]bitset{}, map[*node]filterBlocks{}
 	}
 	x.walked = make([]map[string]*heldWord, len(x.parts))
 }

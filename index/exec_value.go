@@ -20,7 +20,8 @@ type valueIter struct {
 	lo, hi  int64 // of numbers, or of milliseconds
 	block   int64 // of bits; -1: none
 	bits    [normDocs / 64]uint64
-	held    bitset // of all blocks; nil: they are not held
+	held    bitset       // of all blocks; nil: they are not held
+	kept    filterBlocks // nil: none are kept
 	decoded columnBlock
 }
 
@@ -52,19 +53,23 @@ func clampSeconds(s int64) int64 { return min(max(s, math.MinInt64/1000), math.M
 func (x *execution) filter(p *part, n *node) *valueIter {
 	known := x.ranges[p.number]
 	held, ok := known[n]
-	if !ok {
-		if p.held != nil {
-			held = x.heldFilter(p, n)
-		}
-		if held == nil && x.facets != nil { // ranking and counting both read all of it
-			held = x.filterBits(p, n)
-		}
+	if !ok && p.held != nil {
+		held = x.heldFilter(p, n)
 		known[n] = held
 	}
 	it := newValueIter(n, p, x.work)
-	it.held = held
+	if it.held = held; held == nil && x.matches != nil { // counting may read again what ranking read
+		kept := x.blocks[p.number]
+		if kept[n] == nil {
+			kept[n] = filterBlocks{}
+		}
+		it.kept = kept[n]
+	}
 	return it
 }
+
+// filterBlocks are the bits of the blocks of a filter that a search has read.
+type filterBlocks map[int64]*[normDocs / 64]uint64
 
 // heldFilter returns the documents of a part that fit a filter, as bits, if they are held, and holds those of a filter
 // that was used before: nil if they are not held.
@@ -121,6 +126,10 @@ func (it *valueIter) load(block int64) bool {
 		copy(it.bits[:], it.held[block*(normDocs/64):])
 		return true
 	}
+	if b := it.kept[block]; b != nil {
+		it.block, it.bits = block, *b
+		return true
+	}
 	if !it.work.spend(valueUnits) {
 		return false
 	}
@@ -141,6 +150,10 @@ func (it *valueIter) load(block int64) bool {
 		if some := it.decoded.numbers[min(i*64, len(it.decoded.numbers)):]; len(some) > 0 {
 			it.bits[i] = it.fit(some[:min(64, len(some))], fits)
 		}
+	}
+	if it.kept != nil {
+		b := it.bits
+		it.kept[block] = &b
 	}
 	return true
 }

@@ -5,6 +5,7 @@ package index
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -93,6 +94,51 @@ func TestHeldSieve(t *testing.T) {
 			t.Fatalf("the bits of the filter are held: %v, want %v", u != nil, sized)
 		}
 	})
+}
+
+// TestFilterBlocks: a search with facets reads a block of a filter's column once, and only where other words match.
+func TestFilterBlocks(t *testing.T) {
+	const blocks = 40
+	w := newSparseWorld(1, blocks*normDocs)
+	w.sized()
+	reads, p := map[uint32]int{}, w.parts[0]
+	column := p.column
+	p.column = func(letter byte, block uint32, dst *columnBlock) error {
+		reads[block]++
+		return column(letter, block, dst)
+	}
+	size := &node{kind: nodeValue, value: valueSize, lo: 10, hi: 60}
+	key := func(doc int) string { return fmt.Sprintf("%06d", doc) }
+	some := &node{kind: nodeKeys, from: key(9 * normDocs), to: key(10*normDocs + 1000)}
+	any := &node{kind: nodeBool, should: []*node{{kind: nodeTerm, term: "a"}, {kind: nodeTerm, term: "c"}}}
+	for _, root := range []*node{
+		{kind: nodeBool, must: []*node{{kind: nodeTerm, term: "a"}, some, size}},
+		{kind: nodeBool, must: []*node{any, some, size}},
+		{kind: nodeBool, must: []*node{some, size}},
+		{kind: nodeBool, must: []*node{any, size}},
+	} {
+		w.hold(0)
+		x := w.execution(10)
+		x.run(root)
+		total := x.total
+		clear(reads)
+		x = w.execution(10)
+		x.facets = &facetCounter{}
+		x.run(root)
+		most := countDocs / normDocs // that are counted together
+		if !slices.Contains(root.must, some) {
+			most = blocks
+		}
+		if x.total != total || total == 0 || len(reads) > most {
+			t.Errorf("%d matches, without facets %d; %d blocks are read, at most %d have matches", x.total, total,
+				len(reads), most)
+		}
+		for block, n := range reads {
+			if n > 1 {
+				t.Errorf("block %d is read %d times", block, n)
+			}
+		}
+	}
 }
 
 // TestTimeFilter: a filter of seconds takes all milliseconds of its first and last second, before 1970 too, and the

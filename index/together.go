@@ -91,7 +91,7 @@ func (x *execution) join(w *execution) {
 func (x *execution) beside(f *floor) *execution {
 	w := &execution{
 		parts: x.parts, all: x.all, table: x.table, work: x.work.beside(), enough: x.enough, exhaustive: x.exhaustive,
-		lists: x.lists, ranges: x.ranges, freqs: x.freqs, known: x.known, few: x.few, order: x.order,
+		lists: x.lists, ranges: x.ranges, blocks: x.blocks, freqs: x.freqs, known: x.known, few: x.few, order: x.order,
 		walked: x.walked, matches: x.matches, later: x.later,
 	}
 	w.top = topK{k: x.top.k, work: w.work, fresh: x.top.fresh}

@@ -65,6 +65,8 @@ func (x *execution) inWindows(
 	for i := range all {
 		w := x.beside(f)
 		w.lists, w.ranges = make([]map[string]list, len(x.parts)), make([]map[*node]bitset, len(x.parts))
+		w.blocks = make([]map[*node]filterBlocks, len(x.parts))
+		w.blocks[r.part.number] = map[*node]filterBlocks{}
 		w.lists[r.part.number], w.ranges[r.part.number] = map[string]list{}, maps.Clone(x.ranges[r.part.number])
 		all[i] = w
 		running.Go(func() {
