@@ -17,6 +17,9 @@ type budget struct {
 	left     int   // units until the clock is read
 	over     bool  // the time is up: iterators end, results are partial
 	err      error // the first error of reading; ends the search too
+	// way is of work that nobody waits for, which gives way to searches; nil: somebody does. since is when it last did.
+	way   *Pace
+	since time.Time
 }
 
 const (
@@ -66,11 +69,20 @@ func (b *budget) ended() error {
 func (b *budget) spend(n int) bool {
 	if b.left -= n; b.left < 0 {
 		b.left = clockUnits
+		b.giveWay()
 		if !b.over && (b.ctx.Err() != nil || b.now().After(b.deadline)) {
 			b.over = true
 		}
 	}
 	return !b.over
+}
+
+// giveWay lets searches go first.
+func (b *budget) giveWay() {
+	if b.way != nil {
+		b.way.Worked(b.way.x.clock.now().Sub(b.since))
+		b.since = b.way.x.clock.now()
+	}
 }
 
 // fail ends the search with an error.

@@ -101,7 +101,7 @@
 // limits.go: bytes, terms, depth and forms of a query, time of a search, hits, and what a document may carry for its
 // hits, and what of a stored field queries can name. positions.go: the occurrences of a term in a field of a document
 // that are kept. budget.go: the work between two looks at the clock. recent.go: the rows and keys that searches keep in
-// memory, an eighth of Options.MemoryBytes; state.go: the forms of words that they keep, 2 MiB. keyfilter.go: the
+// memory, an eighth of Options.MemoryBytes; state.go: what is known of words and of queries, 4.5 MiB. keyfilter.go: the
 // filters of small index segments, 10 bits a term. held.go: the words, the columns of facets and the filters of values
 // that they hold, Options.HeldBytes.
 //

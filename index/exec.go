@@ -23,6 +23,7 @@ type execution struct {
 	wantNear   bool // Hit.Near
 	onePhase   bool // leaves out rerank, for tests
 	exhaustive bool
+	countOnly  bool // nothing is ranked
 	order      Order
 	languages  []string // that the query may be in: pages in them come first
 	crowding
@@ -93,6 +94,10 @@ func (x *execution) run(root *node) []candidate {
 	}
 	x.count(root)
 	workers := x.workers()
+	if x.countOnly {
+		x.countAll(workers, root, x.parts)
+		return nil
+	}
 	uncounted := x.rankAll(workers, root)
 	best := x.top.sorted()
 	if twoPhases {
@@ -210,38 +215,30 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		if words != root {
 			boost *= words.factor()
 		}
-		parts := x.openAll(p, words.should, boost)
-		required := x.openAll(p, filters, 1)
-		if len(parts) == 0 || len(required) < len(filters) {
-			return false
-		}
-		excluded := x.openAll(p, not, 1)
-		if len(filters) == 0 { // also where a bound of the number would do
-			if t := newTally(&r, parts, excluded); t != nil {
-				x.total += t.rank()
-				return true
+		open := func(x *execution) *alternatives {
+			a := &alternatives{words: x.openAll(p, words.should, boost), filters: x.openAll(p, filters, 1)}
+			if len(a.words) == 0 || len(a.filters) < len(filters) {
+				return nil
 			}
+			a.not = x.openAll(p, not, 1)
+			return a
 		}
-		r.disjunction(parts, required, excluded)
-		return false
+		a := open(x)
+		return a != nil && x.rankAny(&r, a, open, len(filters) == 0) // also where a bound of the number would do
 	}
 	it := x.open(p, root, 1)
 	if it == nil {
 		return true
 	}
 	switch it := it.(type) {
-	case *termIter: // whose documents need not be counted one by one
-		r.disjunction([]iterator{it}, nil, nil)
-		return false
-	case *anyIter:
-		if x.enough == math.MaxUint64 {
-			if t := newTally(&r, []iterator{it}, nil); t != nil {
-				x.total += t.rank()
-				return true
+	case *termIter, *anyIter: // the documents of a term need not be counted one by one
+		_, forms := it.(*anyIter)
+		return x.rankAny(&r, &alternatives{words: []iterator{it}}, func(w *execution) *alternatives {
+			if it := w.open(p, root, 1); it != nil {
+				return &alternatives{words: []iterator{it}}
 			}
-		}
-		r.disjunction([]iterator{it}, nil, nil)
-		return false
+			return nil
+		}, forms && x.enough == math.MaxUint64)
 	case *phraseIter:
 		if it.meet != nil && it.slop == 0 {
 			x.total += x.rankPhrase(&r, root, it)
@@ -260,6 +257,31 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 	}
 	x.total += x.walk(&r, root, it)
 	return true
+}
+
+// rankAny offers the documents of alternatives, which open opens for other goroutines; nil: the search is to end. It
+// reports whether it counted them: it does, in a tally, if that is for these words and counting says so.
+func (x *execution) rankAny(r *ranker, a *alternatives, open func(*execution) *alternatives, counting bool) bool {
+	of := func(w *execution) *alternatives {
+		if w == x {
+			return a
+		}
+		return open(w)
+	}
+	counting = counting && newTally(r, a) != nil
+	x.total += x.inRuns(r, sumDocs, func(w *execution, r *ranker, runs iter.Seq[run]) uint64 {
+		a := of(w)
+		if a == nil {
+			return 0
+		}
+		if !counting {
+			r.disjunction(a, runs)
+		} else if t := newTally(r, a); t != nil {
+			return t.rank(runs)
+		}
+		return 0
+	})
+	return counting
 }
 
 // walk is ranker.walk of a tree, whose iterator it is.

@@ -482,6 +482,11 @@ func TestExecution(t *testing.T) {
 				}
 			}
 			x := w.execution(k)
+			x.countOnly = true
+			if got := x.run(root); len(got) > 0 || x.total != uint64(total) {
+				t.Fatalf("%d candidates, want 0, total %d counted only, want %d", len(got), x.total, total)
+			}
+			x = w.execution(k)
 			x.few = few
 			x.enough = uint64(rapid.IntRange(1, 50).Draw(t, "enough"))
 			sameCandidates(t, x.run(root), want)

@@ -12,7 +12,7 @@ import (
 // What a search finds worth holding is made behind it, by one goroutine of the index: making a word takes several times
 // as long as one search saves by it, and who searches need not wait for what later searches gain from. In a fresh
 // process with 10^6 documents this was every eighth part of the first searches' processor time, and most of it was in
-// the slowest of them.
+// the slowest of them. The goroutine gives way to searches, as a merge does (pace.go).
 
 // holdTask is something to hold in a part.
 type holdTask struct {
@@ -43,6 +43,7 @@ type holder struct {
 	mu    sync.Mutex
 	queue []heldBehind
 	busy  bool
+	way   *Pace // of its goroutine
 }
 
 // heldBehind is what one search left, of a state that it holds.
@@ -88,6 +89,9 @@ func dropTasks(list []holdTask) {
 // hold makes what searches left until there is no more.
 func (x *Index) hold() {
 	h := &x.holder
+	if h.way == nil {
+		h.way = x.NewPace()
+	}
 	for {
 		h.mu.Lock()
 		if h.busy = len(h.queue) > 0; !h.busy {
@@ -99,7 +103,7 @@ func (x *Index) hold() {
 		h.mu.Unlock()
 		for i := range next.tasks {
 			if t := &next.tasks[i]; x.holds(next.st.segments[t.part]) {
-				next.st.holdOne(t)
+				next.st.holdOne(t, h.way)
 			} else {
 				t.drop()
 			}
@@ -116,8 +120,9 @@ func (x *Index) holds(seg *segment) bool {
 }
 
 // holdOne makes one thing. What cannot be read is not held: searches read it from the store, which reports the error.
-func (st *state) holdOne(t *holdTask) {
+func (st *state) holdOne(t *holdTask, way *Pace) {
 	e := st.execution(newBudget(context.Background(), time.Now().Add(holdWithin)), SearchOptions{})
+	e.work.way, e.work.since = way, way.x.clock.now()
 	e.later = nil
 	e.begin()
 	t.make(e, e.parts[t.part])

@@ -45,6 +45,8 @@ type SearchOptions struct {
 	// stands for several groups that have become one; 0 remains none. It is called concurrently.
 	Collapse bool
 	GroupOf  func(group uint64) uint64
+
+	countOnly bool // for Suggest: counts all matches, and has no hits
 }
 
 // Hit is one document found, with what the fields of Document say there; zero values
@@ -92,7 +94,7 @@ type Result struct {
 // Search runs a query on the index as of the last Refresh. Any text is a query, unless SearchOptions.Strict; see Query.
 // If nothing has what quotes and + require, it searches again with these as preferences; see Result.Relaxed. It waits
 // for no Refresh. A canceled context ends it with the context's error.
-func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Result, err error) {
+func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (r Result, err error) {
 	st, err := x.acquire()
 	if err != nil {
 		return Result{}, err
@@ -119,6 +121,11 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 		return out, err
 	}
 	languages := newQueryParser(st.hasField, forgiven(text), func(int, string) {}).spoken()
+	defer func() {
+		if err == nil {
+			st.keepTotal(text, &o, &r)
+		}
+	}()
 	if err := out.search(st, o, languages, work); err != nil || o.Strict || out.Total > 0 || out.Partial {
 		return out, err
 	}
@@ -187,6 +194,7 @@ func (st *state) execution(work *budget, o SearchOptions) *execution {
 	x.top.fresh = o.freshness()
 	x.order, x.facets, x.wantNear = o.Order, newFacets(o), o.Near
 	x.crowding = crowding{perHost: max(o.PerHost, 0), collapse: o.Collapse, groupOf: o.GroupOf}
+	x.countOnly = o.countOnly
 	if o.TotalAtLeast > 0 && x.facets == nil {
 		x.enough = uint64(o.TotalAtLeast)
 	}

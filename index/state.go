@@ -41,12 +41,15 @@ type state struct {
 	forms  recent[[]string] // of words of queries; see expander
 	freqs  recent[uint64]   // documents of terms of queries that are not deleted
 	better recent[string]   // words that were probably meant by words of queries; see words.better
+	totals recent[total]    // what queries that are not strict find; see Suggest
 }
 
-// formsBytes bounds each of the two generations of state.forms, and betterBytes those of state.better.
+// formsBytes bounds each of the two generations of state.forms, betterBytes those of state.better, totalsBytes those of
+// state.totals.
 const (
 	formsBytes  = 1 << 20
 	betterBytes = 1 << 20
+	totalsBytes = 1 << 18
 )
 
 // weights returns the weights of occurrences, which the first search computes.
@@ -126,6 +129,7 @@ func (x *Index) load(known []*segment) (*state, error) {
 	st.forms.limit(formsBytes)
 	st.freqs.limit(freqCacheTerms)
 	st.better.limit(betterBytes)
+	st.totals.limit(totalsBytes)
 	if err := x.loadSegments(st, known); err != nil {
 		_ = st.snap.Close() // the error before it says more
 		return nil, fmt.Errorf("loading the index: %w", err)

@@ -40,19 +40,47 @@ func (x *Index) Suggest(ctx context.Context, query string, deadline time.Duratio
 	if err != nil || corrected == "" {
 		return Suggestion{}, err
 	}
-	before, err := x.Search(ctx, query, SearchOptions{Limit: 1, Deadline: max(time.Until(until), 1)})
-	if err != nil || before.Partial {
+	before, err := x.totalOf(ctx, query, until)
+	if err != nil || before.partial {
 		return Suggestion{}, err
 	}
-	after, err := x.Search(ctx, corrected, SearchOptions{Limit: 1, Deadline: max(time.Until(until), 1)})
-	least := max(before.Total, 1)
-	if before.Relaxed && !after.Relaxed {
+	after, err := x.totalOf(ctx, corrected, until)
+	least := max(before.docs, 1)
+	if before.relaxed && !after.relaxed {
 		least = 1 // what was requested had none
 	}
-	if err != nil || after.Total < least {
+	if err != nil || after.docs < least {
 		return Suggestion{}, err
 	}
-	return Suggestion{corrected, after.Total}, nil
+	return Suggestion{corrected, after.docs}, nil
+}
+
+// total says what a query finds.
+type total struct {
+	docs    int
+	relaxed bool // only because it was relaxed
+	partial bool // until the deadline
+}
+
+// totalOf returns what a query finds. Whoever asks what else may be meant has usually searched for it just before.
+func (x *Index) totalOf(ctx context.Context, query string, until time.Time) (_ total, err error) {
+	st, err := x.acquire()
+	if err != nil {
+		return total{}, err
+	}
+	known, ok := st.totals.get(query)
+	if err := x.release(st); ok || err != nil {
+		return known, err
+	}
+	r, err := x.Search(ctx, query, SearchOptions{countOnly: true, Deadline: max(time.Until(until), 1)})
+	return total{r.Total, r.Relaxed, r.Partial}, err
+}
+
+// keepTotal keeps what a query found, if all was counted.
+func (st *state) keepTotal(query string, o *SearchOptions, r *Result) {
+	if !o.Strict && !r.Partial && !r.AtLeast {
+		st.totals.add(query, total{docs: r.Total, relaxed: r.Relaxed}, int64(len(query)+recentBytes))
+	}
 }
 
 // doubtful reports whether a tree of terms has a word that so few documents have, one in rarePart, that another one may

@@ -4,6 +4,7 @@ package index
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -71,14 +72,14 @@ const (
 
 var talliedPool = sync.Pool{New: func() any { return new(talliedWindow) }}
 
-// newTally returns nil if a tally is not for these parts.
-func newTally(r *ranker, parts, not []iterator) *tally {
-	t := &tally{ranker: r, not: not, words: make([]talliedWord, len(parts))}
+// newTally returns nil if a tally is not for these alternatives. It has no filters.
+func newTally(r *ranker, a *alternatives) *tally {
+	t := &tally{ranker: r, not: a.not, words: make([]talliedWord, len(a.words))}
 	lists, most := 0, talliedMost
-	if len(parts) == 1 {
+	if len(a.words) == 1 {
 		most = talliedAlone
 	}
-	for i, p := range parts {
+	for i, p := range a.words {
 		w := &t.words[i]
 		switch p := p.(type) {
 		case *termIter:
@@ -113,18 +114,25 @@ func newTally(r *ranker, parts, not []iterator) *tally {
 	return t
 }
 
-// rank offers the documents that have any of the words and match none of not, and returns their number, deleted ones
-// left out.
-func (t *tally) rank() (count uint64) {
+// rank offers the documents of runs of sumDocs that have any of the words and match none of not, and returns their
+// number, deleted ones left out. Runs come in order.
+func (t *tally) rank(runs iter.Seq[run]) (count uint64) {
 	t.talliedWindow = talliedPool.Get().(*talliedWindow)
 	defer func() {
 		if !t.work.over {
 			talliedPool.Put(t.talliedWindow)
 		}
 	}()
-	for first := uint32(0); first != end && t.work.spend(1); {
-		t.from = first &^ (sumDocs - 1)
-		if first = t.load(t.from | (sumDocs - 1)); t.work.over {
+	first := uint32(0) // that any list may have
+	for n := range windowsOf(runs) {
+		t.from = uint32(n) * sumDocs
+		if first > t.from|(sumDocs-1) {
+			continue
+		}
+		if !t.work.spend(1) {
+			break
+		}
+		if first = t.load(t.from); t.work.over {
 			break
 		}
 		n, ok := t.mark()
@@ -137,37 +145,24 @@ func (t *tally) rank() (count uint64) {
 	return count
 }
 
-// load decodes the documents up to a given one and returns the first one behind it, or end.
-func (t *tally) load(last uint32) (first uint32) {
+// load decodes the documents of the window from a given one on and returns the first one behind it, or end.
+func (t *tally) load(from uint32) (first uint32) {
 	first = end
 	for i := range t.words {
 		for j := range t.words[i].lists {
-			first = min(first, t.words[i].lists[j].load(last, &t.block, t.work))
+			first = min(first, t.words[i].lists[j].load(from, &t.block, t.work))
 		}
 	}
 	return first
 }
 
-// load decodes the list's documents up to a given one, block by block through the memory of docs, and returns the first
-// one behind it, or end.
-func (l *talliedList) load(last uint32, docs *[blockDocs]uint32, work *budget) (next uint32) {
-	done, gone := 0, 0
-	for done < len(l.ends) && l.ends[done] <= l.to {
-		gone = l.ends[done]
-		done++
-	}
-	if done > 0 {
-		l.docs = l.docs[:copy(l.docs, l.docs[gone:])]
-		l.ends = l.ends[:copy(l.ends, l.ends[done:])]
-		for i := range l.ends {
-			l.ends[i] -= gone
-		}
-		l.block, l.to = l.block+done, l.to-gone
-	}
-	l.from = l.to
+// load decodes the list's documents of the window from a given one on, block by block through the memory of docs, and
+// returns the first one behind it, or end.
+func (l *talliedList) load(from uint32, docs *[blockDocs]uint32, work *budget) (next uint32) {
+	l.leave(from)
 	for {
 		rest := l.docs[l.to:]
-		n, found := slices.BinarySearch(rest, last)
+		n, found := slices.BinarySearch(rest, from|(sumDocs-1))
 		if found {
 			n++
 		}
@@ -186,9 +181,37 @@ func (l *talliedList) load(last uint32, docs *[blockDocs]uint32, work *budget) (
 			work.fail(err)
 			return end
 		}
+		if docs[0] < from { // behind windows that another goroutine has
+			before, _ := slices.BinarySearch(docs[:n], from)
+			l.from, l.to = l.from+before, l.to+before
+		}
 		l.docs = append(l.docs, docs[:n]...)
 		l.ends = append(l.ends, len(l.docs))
 	}
+}
+
+// leave leaves out what comes before a document: blocks that were decoded, and those that need not be.
+func (l *talliedList) leave(from uint32) {
+	n, _ := slices.BinarySearch(l.docs[l.to:], from)
+	l.to += n
+	done, gone := 0, 0
+	for done < len(l.ends) && l.ends[done] <= l.to {
+		gone = l.ends[done]
+		done++
+	}
+	if done > 0 {
+		l.docs = l.docs[:copy(l.docs, l.docs[gone:])]
+		l.ends = l.ends[:copy(l.ends, l.ends[done:])]
+		for i := range l.ends {
+			l.ends[i] -= gone
+		}
+		l.block, l.to = l.block+done, l.to-gone
+	}
+	if len(l.ends) == 0 && l.block < len(l.at.last) && l.at.last[l.block] < from {
+		n, _ := slices.BinarySearch(l.at.last[l.block:], from)
+		l.block += n
+	}
+	l.from = l.to
 }
 
 // mark marks the documents of the window and returns how many match; ok is false if the search is to end.

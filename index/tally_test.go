@@ -40,7 +40,7 @@ func TestTally(t *testing.T) {
 			if root.kind == nodeBool {
 				words = root.should
 			}
-			if newTally(&r, x.openAll(p, words, 1), nil) == nil {
+			if newTally(&r, &alternatives{words: x.openAll(p, words, 1)}) == nil {
 				t.Fatal("a tally is not for these words")
 			}
 			x = w.execution(10)

@@ -349,6 +349,15 @@ func TestSuggest(t *testing.T) {
 			if err != nil || found.Total != got.Total || found.Total == 0 {
 				t.Errorf("%q finds %d, Suggest said %d: %v", got.Query, found.Total, got.Total, err)
 			}
+			// It is the same where somebody has searched before, and so both totals are known.
+			x.state.totals = recent[total]{most: totalsBytes}
+			before, err := x.Search(context.Background(), query, SearchOptions{Deadline: time.Minute})
+			if known, ok := x.state.totals.get(query); err != nil || !ok || known.docs != before.Total {
+				t.Errorf("%q finds %d, %v, %d are kept: %v", query, before.Total, ok, known.docs, err)
+			}
+			if again, err := x.Suggest(context.Background(), query, time.Minute); err != nil || again != got {
+				t.Errorf("%q: %v after a search for it, %v before: %v", query, again, got, err)
+			}
 		}
 		inMemory(t, x)
 	}

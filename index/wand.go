@@ -2,6 +2,8 @@
 
 package index
 
+import "iter"
+
 // ranker finds the best documents of one segment. There are two ways through a query, and those of windows.go and
 // tally.go:
 //
@@ -32,10 +34,11 @@ func (r *ranker) need() points {
 	return r.top.need()
 }
 
-// disjunction offers the documents that match any of parts, all of filters, which score nothing, and none of not.
-func (r *ranker) disjunction(parts, filters, not []iterator) {
-	d := disjunction{ranker: r, parts: parts, filters: filters, not: not, order: make([]partBound, len(parts))}
-	for _, p := range parts {
+// disjunction offers the documents in runs of sumDocs that match any of a's words, all of its filters, which score
+// nothing, and none of its not.
+func (r *ranker) disjunction(a *alternatives, runs iter.Seq[run]) {
+	d := disjunction{ranker: r, alternatives: a, order: make([]partBound, len(a.words))}
+	for _, p := range a.words {
 		d.lists += listsOf(p)
 	}
 	d.sums = sumsPool.Get().(*sums)
@@ -44,19 +47,29 @@ func (r *ranker) disjunction(parts, filters, not []iterator) {
 			sumsPool.Put(d.sums)
 		}
 	}()
-	for lo := uint32(0); !r.work.over; {
-		need := r.need()
-		if mostSum(parts) < need {
-			return
+	for run := range runs {
+		last := uint32(min(uint64(run.to)*sumDocs, uint64(r.part.docs))) - 1
+		for lo := uint32(run.from) * sumDocs; !r.work.over && lo <= last; {
+			need := r.need()
+			if mostSum(a.words) < need {
+				return
+			}
+			first, hi := d.next(lo)
+			if first > last {
+				break
+			}
+			hi = min(hi, last)
+			if !r.work.spend(1 + int(hi-first)/sumUnit) {
+				return
+			}
+			d.window(first, hi, need)
+			lo = hi + 1
 		}
-		first, hi := d.next(lo)
-		if first == end || !r.work.spend(1+int(hi-first)/sumUnit) {
-			return
-		}
-		d.window(first, hi, need)
-		lo = hi + 1
 	}
 }
+
+// alternatives are words of which any may occur, with what else decides on documents. One goroutine walks them.
+type alternatives struct{ words, filters, not []iterator }
 
 // sumUnit is how many documents of a window cost as much as a decoded block.
 const sumUnit = 256
@@ -70,10 +83,10 @@ type partBound struct {
 
 type disjunction struct {
 	*ranker
-	parts, filters, not []iterator
-	order               []partBound
-	lists               int // of all parts
-	sums                *sums
+	*alternatives
+	order []partBound
+	lists int // of all words
+	sums  *sums
 }
 
 // leastWindow is the least number of documents of a window of several lists: below, bounds would be tighter, and take
@@ -83,7 +96,7 @@ const leastWindow = 1024
 // next returns the next window that begins at lo or later: it ends where the first part's block does, so that bounds
 // are tight.
 func (d *disjunction) next(lo uint32) (first, hi uint32) {
-	first, hi = shallowAny(d.parts, lo)
+	first, hi = shallowAny(d.words, lo)
 	if first == end {
 		return end, end
 	}
@@ -102,7 +115,7 @@ func (d *disjunction) next(lo uint32) (first, hi uint32) {
 
 // window offers the documents from lo to hi.
 func (d *disjunction) window(lo, hi uint32, need points) {
-	for i, p := range d.parts {
+	for i, p := range d.words {
 		b := partBound{it: p, bound: p.bound(lo, hi)}
 		for ; i > 0 && d.order[i-1].bound > b.bound; i-- {
 			d.order[i] = d.order[i-1]

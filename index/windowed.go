@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// A long query of one large index segment has its windows searched side by side too, where ranking goes window by
-// window, or can: heldAny, heldAll, met, walk. Lucene's IndexSearcher cuts segments for its threads as well. Each
+// A long query of one large index segment has its windows searched side by side too: all ways to rank go window by
+// window, or can. Lucene's IndexSearcher cuts segments for its threads as well. Each
 // goroutine has an execution with lists of its own and takes windows in order, a few at a time, so that none ends long
 // after the others. The result is the same for the reasons that together.go gives.
 
@@ -31,28 +31,48 @@ func (x *execution) uneven() bool {
 	return most >= unevenPart*sum
 }
 
-// inWindows has fn rank the windows of a ranker's segment, of a number of documents each, and returns the sum of what
-// it returns: how many match. Side by side, fn is called with an execution for each goroutine, in which it has to open
-// what it reads.
+// run is a stretch of windows, from inclusive, to exclusive.
+type run struct{ from, to int }
+
+// inWindows is inRuns, window by window.
 func (x *execution) inWindows(
 	r *ranker, size uint32, fn func(x *execution, r *ranker, windows iter.Seq[int]) uint64,
+) (count uint64) {
+	return x.inRuns(r, size, func(x *execution, r *ranker, runs iter.Seq[run]) uint64 {
+		return fn(x, r, windowsOf(runs))
+	})
+}
+
+// windowsOf are the windows of runs.
+func windowsOf(runs iter.Seq[run]) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for r := range runs {
+			for n := r.from; n < r.to; n++ {
+				if !yield(n) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// inRuns has fn rank the windows of a ranker's segment, of a number of documents each, and returns the sum of what
+// it returns: how many match. Side by side, fn is called with an execution for each goroutine, in which it has to open
+// what it reads.
+func (x *execution) inRuns(
+	r *ranker, size uint32, fn func(x *execution, r *ranker, runs iter.Seq[run]) uint64,
 ) (count uint64) {
 	windows := int((r.part.docs + size - 1) / size)
 	workers := min(x.side, windows)
 	if workers < 2 || !x.uneven() || !x.long() {
-		return fn(x, r, func(yield func(int) bool) {
-			for n := 0; n < windows && yield(n); n++ {
-			}
-		})
+		return fn(x, r, func(yield func(run) bool) { yield(run{0, windows}) })
 	}
 	var next atomic.Int64
 	turn := int64(max(1, windows/(workers*windowTurns)))
-	take := func(yield func(int) bool) {
+	take := func(yield func(run) bool) {
 		for to := next.Add(turn); to-turn < int64(windows); to = next.Add(turn) {
-			for n := to - turn; n < min(to, int64(windows)); n++ {
-				if !yield(int(n)) {
-					return
-				}
+			if !yield(run{int(to - turn), int(min(to, int64(windows)))}) {
+				return
 			}
 		}
 	}

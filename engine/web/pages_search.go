@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
@@ -161,14 +162,18 @@ func (h *Handler) found(ctx context.Context, p *page, state searchState) (*searc
 	v.State = state
 	more := len(result.Hits) > hitsShown
 	result.Hits = result.Hits[:min(len(result.Hits), hitsShown)]
+	var beside sync.WaitGroup
 	if result.Total < fewHits || result.Relaxed || result.Doubtful {
-		start := time.Now()
-		if v.Better, err = h.e.Suggest(ctx, state.Query, proposeTime); err != nil {
-			return nil, err
-		}
-		v.lasting = v.lasting && (v.Better.Query != "" || time.Since(start) < proposeTime) // else there may be one
+		beside.Go(func() {
+			start := time.Now()
+			v.Better, err = h.e.Suggest(ctx, state.Query, proposeTime)
+			v.lasting = v.lasting && (v.Better.Query != "" || time.Since(start) < proposeTime) // else there may be one
+		})
 	}
 	v.Hits = h.hits(ctx, p, state, result.Hits)
+	if beside.Wait(); err != nil {
+		return nil, err
+	}
 	for _, hit := range result.Hits {
 		v.Crowded = v.Crowded || hit.More > 0 || hit.Duplicates > 0
 	}
