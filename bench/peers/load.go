@@ -7,12 +7,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,10 +79,11 @@ func load(ctx context.Context, o loadOptions) error {
 		}
 	}
 	count := int(o.rate * o.span.Seconds())
-	log, err := drawLog(w, count+count/10+firstPages)
+	log, err := drawLog(w, count+count/10+firstPages+newQueries)
 	if err != nil {
 		return err
 	}
+	log, further := log[:count+count/10], log[count+count/10:]
 	fmt.Fprintln(os.Stderr, describeLog(log))
 	printHeader()
 	for _, name := range []string{"api", "page", "bleve"} {
@@ -94,13 +92,13 @@ func load(ctx context.Context, o loadOptions) error {
 			if name == "bleve" {
 				dir = bleveDir
 			}
-			if err := loadOne(ctx, d, o, name, dir, log[:count+count/10]); err != nil {
+			if err := loadOne(ctx, d, o, name, dir, log); err != nil {
 				return err
 			}
 		}
 	}
 	if wants("first") {
-		if err := firstPage(d, o, store, log[count+count/10:]); err != nil {
+		if err := firstPage(ctx, d, o, store, warming(log), further); err != nil {
 			return err
 		}
 	}
@@ -180,8 +178,11 @@ func requestsOf(name, address string, log []asked) [][]byte {
 // patience is how long answers are waited for after the last request was due.
 const patience = 10 * time.Second
 
-// loadOne sends a log to one server. The last eleventh of it comes first and does not count: a server that people use
-// has its caches and its connections.
+// warming is the last eleventh of a log, which comes first and does not count: a server that people use has its caches
+// and its connections.
+func warming(log []asked) []asked { return log[len(log)-len(log)/11:] }
+
+// loadOne sends a log to one server.
 func loadOne(ctx context.Context, d folders, o loadOptions, name, dir string, log []asked) (err error) {
 	engine := "seine"
 	if name == "bleve" {
@@ -192,10 +193,9 @@ func loadOne(ctx context.Context, d folders, o loadOptions, name, dir string, lo
 		return err
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
-	warm := len(log) / 11
 	run := loadRun{
 		address: s.address, rate: o.rate, connections: o.connections, patience: patience,
-		requests: requestsOf(name, s.address, log[len(log)-warm:]), partial: []byte(`"partial":true`),
+		requests: requestsOf(name, s.address, warming(log)), partial: []byte(`"partial":true`),
 	}
 	run.send(ctx, nil)
 	if o.profile != "" {
@@ -206,7 +206,7 @@ func loadOne(ctx context.Context, d folders, o loadOptions, name, dir string, lo
 	if _, err := s.tell("spent"); err != nil {
 		return err
 	}
-	run.requests = requestsOf(name, s.address, log[:len(log)-warm])
+	run.requests = requestsOf(name, s.address, log[:len(log)-len(warming(log))])
 	keptBefore, madeBefore, err := s.answers()
 	if err != nil {
 		return err
@@ -243,65 +243,6 @@ func (r *loaded) print(name string, rate float64, cpu, sender time.Duration) {
 	if r.err != nil {
 		fmt.Fprintf(os.Stderr, "%-28s the first failure: %v\n", name, r.err)
 	}
-}
-
-// firstPages is the number of first result pages that are looked at.
-const firstPages = 500
-
-var assetOf = regexp.MustCompile(`(?:href|src)="(/static/[^"]+)"`)
-
-// firstPage asks for pages one after the other, each for a query that was not asked before, and for what the browser
-// loads with them.
-func firstPage(d folders, o loadOptions, dir string, log []asked) (err error) {
-	s, err := startServer(d, o, "seine", dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.stop()) }()
-	get := func(path string) (int, string, error) {
-		r, err := http.Get("http://" + s.address + path)
-		if err != nil {
-			return 0, "", err
-		}
-		defer r.Body.Close()
-		b, err := io.ReadAll(r.Body)
-		if err == nil && r.StatusCode != http.StatusOK {
-			err = fmt.Errorf("%s: status %d", path, r.StatusCode)
-		}
-		return len(b), string(b), err
-	}
-	var r loaded
-	largest, assets := 0, map[string]int{}
-	for i := range log {
-		log[i].page = 1
-		start := time.Now()
-		n, text, err := get(target("page", &log[i]))
-		if err != nil {
-			return err
-		}
-		if r.took = append(r.took, time.Since(start)); i == 0 { // opens the store's files
-			r.took = nil
-		}
-		largest = max(largest, n)
-		for _, m := range assetOf.FindAllStringSubmatch(text, -1) {
-			if assets[m[1]] == 0 {
-				if assets[m[1]], _, err = get(m[1]); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	slices.Sort(r.took)
-	sum := largest
-	for _, n := range assets {
-		sum += n
-	}
-	fmt.Printf("BenchmarkPeerFirstPage/pages=%d %d %d p50-ns %d p99-ns %d max-ns %d largest-page-B %d with-assets-B\n",
-		o.pages, len(r.took), r.at(.5), r.at(.99), r.at(1), largest, sum)
-	fmt.Fprintf(os.Stderr, "first page: ms: p50 %.1f, p99 %.1f, max %.1f; largest page %.1f KB, with its %d files "+
-		"%.1f KB, nothing compressed\n", r.at(.5).Seconds()*1000, r.at(.99).Seconds()*1000, r.at(1).Seconds()*1000,
-		float64(largest)/1000, len(assets), float64(sum)/1000)
-	return nil
 }
 
 // crawlBeside crawls webs into a copy of the store, with and without searches, in turns.
@@ -357,9 +298,11 @@ func crawlLoad(
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
 	run := loadRun{
-		address: s.address, rate: o.crawlRate, connections: o.connections, patience: patience,
-		requests: requestsOf("api", s.address, log), partial: []byte(`"partial":true`),
+		address: s.address, rate: o.rate, connections: o.connections, patience: patience,
+		requests: requestsOf("api", s.address, warming(log)), partial: []byte(`"partial":true`),
 	}
+	run.send(ctx, nil) // also where the crawl is alone: both begin alike
+	run.rate, run.requests = o.crawlRate, requestsOf("api", s.address, log)
 	over, sent := make(chan struct{}), make(chan loaded, 1)
 	if searched {
 		if o.profile != "" {
