@@ -262,26 +262,30 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 // rankAny offers the documents of alternatives, which open opens for other goroutines; nil: the search is to end. It
 // reports whether it counted them: it does, in a tally, if that is for these words and counting says so.
 func (x *execution) rankAny(r *ranker, a *alternatives, open func(*execution) *alternatives, counting bool) bool {
-	of := func(w *execution) *alternatives {
-		if w == x {
-			return a
-		}
-		return open(w)
+	var t *tally
+	if counting {
+		t = newTally(r, a)
 	}
-	counting = counting && newTally(r, a) != nil
+	counted := t != nil
 	x.total += x.inRuns(r, sumDocs, func(w *execution, r *ranker, runs iter.Seq[run]) uint64 {
-		a := of(w)
-		if a == nil {
-			return 0
+		a, t := a, t
+		if w != x {
+			if a = open(w); a == nil {
+				return 0
+			}
+			if counted {
+				t = newTally(r, a)
+			}
 		}
-		if !counting {
+		switch {
+		case !counted:
 			r.disjunction(a, runs)
-		} else if t := newTally(r, a); t != nil {
+		case t != nil:
 			return t.rank(runs)
 		}
 		return 0
 	})
-	return counting
+	return counted
 }
 
 // walk is ranker.walk of a tree, whose iterator it is.

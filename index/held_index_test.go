@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/index"
 )
@@ -224,5 +225,41 @@ func TestHoldBehind(t *testing.T) {
 	makeAll()
 	if err := <-closed; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestHoldGivesWay: what is held behind searches is made while none runs, or at half of the speed.
+func TestHoldGivesWay(t *testing.T) {
+	s, x := newStore(t)
+	var docs []index.Document
+	for i := range 60 {
+		docs = append(docs, doc(i, fmt.Sprintf("word%03d", i), "net"))
+	}
+	put(t, s, x, docs)
+	for _, beside := range []bool{false, true} {
+		makeAll, before := x.QueueHolds(), x.HeldNow()
+		for i := range 30 {
+			word := fmt.Sprintf("word%03d", i)
+			if beside {
+				word = fmt.Sprintf("word%03d", 30+i)
+			}
+			for range 2 {
+				search(t, x, word)
+			}
+		}
+		c := &paceClock{look: time.Millisecond}
+		c.use(x)
+		end := func() {}
+		if beside {
+			end = x.Searching()
+		}
+		makeAll()
+		end()
+		if x.HeldNow() <= before {
+			t.Errorf("search beside: %v: nothing is held", beside)
+		}
+		if worked := c.now - c.slept; (c.slept > 0) != beside || c.slept > worked+paceTimer {
+			t.Errorf("search beside: %v: waited for %v after %v of work", beside, c.slept, worked)
+		}
 	}
 }

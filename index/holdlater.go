@@ -126,5 +126,6 @@ func (st *state) holdOne(t *holdTask, way *Pace) {
 	e.later = nil
 	e.begin()
 	t.make(e, e.parts[t.part])
+	e.work.giveWay()
 	e.release()
 }
