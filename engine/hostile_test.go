@@ -25,10 +25,13 @@ var hostileLeft = map[string]string{
 // judgeCrawl compares the outcome of a case with the one that it wants.
 func judgeCrawl(s *hostile.Server, c *hostile.Case, status string) error {
 	var wrong []string
-	if c.Want.Crawl != nil && !slices.Contains(c.Want.Crawl, status) {
-		wrong = append(wrong, fmt.Sprintf("its page is %s, want %s", status, strings.Join(c.Want.Crawl, " or ")))
+	t, want := s.Log().Tally(c.Name), c.Want.Crawl
+	if t.Conns >= t.Requests {
+		want = slices.Concat(want, c.Want.CrawlApart)
 	}
-	t := s.Log().Tally(c.Name)
+	if want != nil && !slices.Contains(want, status) {
+		wrong = append(wrong, fmt.Sprintf("its page is %s, want %s", status, strings.Join(want, " or ")))
+	}
 	if c.Want.CrawlRequests > 0 && t.Requests > c.Want.CrawlRequests {
 		wrong = append(wrong, fmt.Sprintf("%d requests, want at most %d", t.Requests, c.Want.CrawlRequests))
 	}

@@ -67,6 +67,9 @@ type Want struct {
 	// Crawl are the statuses, by Nutch's names, that the page may have after a crawl; nil: any. Judge does not look at
 	// it.
 	Crawl []string
+	// CrawlApart are statuses that it may have, too, where each request to the host had a connection of its own: a
+	// crawler that is slow finds none that was kept.
+	CrawlApart []string
 	// CrawlRequests is how many requests the host may get in a crawl, robots.txt included; 0: any number. Judge does
 	// not look at it.
 	CrawlRequests int

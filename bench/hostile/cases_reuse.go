@@ -81,7 +81,7 @@ func staleCases() []Case {
 		stale("rst", "reads the second request of a connection and resets it", 3, (*conn).reset),
 		{
 			Number: 142, Name: "stale-half-head", Does: "answers the second request of a connection with half a head",
-			Want: Want{Results: []string{"200"}, Body: "hi", Bytes: 4096, Crawl: unfetched},
+			Want: Want{Results: []string{"200"}, Body: "hi", Bytes: 4096, Crawl: unfetched, CrawlApart: allowed},
 			serve: func(c *conn, _ *request) {
 				if c.asked > 1 {
 					c.say("HTTP/1.1 200 OK\r\nX: ")
