@@ -91,10 +91,10 @@
 // meanwhile. What searches find worth holding is made behind them, by one goroutine (holdlater.go). Refresh loads the
 // new state without a lock that readers take; several Refresh calls take turns. Close waits for all of them. One
 // Builder works at a time, under the lock Writing if merges run beside it: package engine ensures that. Merges take
-// turns, and the lock for short steps. While there are searches, merges and Builders give way, and merges to what
-// Yield stands for (pace.go); package engine has its phases do so. With Options.Builders above 1 a Builder inverts on
-// as many goroutines (worker.go), which end before Finish or Abort returns, or on those of its caller
-// (builderpart.go).
+// turns, and the lock for short steps. While there are searches, merges, Builders and what is held behind searches give
+// way, and merges to what Yield stands for (pace.go); package engine has its phases do so. With Options.Builders above
+// 1 a Builder inverts on as many goroutines (worker.go), which end before Finish or Abort returns, or on those of its
+// caller (builderpart.go).
 //
 // # Bounds
 //

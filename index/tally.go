@@ -72,7 +72,7 @@ const (
 
 var talliedPool = sync.Pool{New: func() any { return new(talliedWindow) }}
 
-// newTally returns nil if a tally is not for these alternatives. It has no filters.
+// newTally returns nil if a tally is not for these alternatives, which have no filters.
 func newTally(r *ranker, a *alternatives) *tally {
 	t := &tally{ranker: r, not: a.not, words: make([]talliedWord, len(a.words))}
 	lists, most := 0, talliedMost

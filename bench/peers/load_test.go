@@ -139,3 +139,29 @@ func TestPassagePage(t *testing.T) {
 		t.Errorf("%d links", n)
 	}
 }
+
+// TestNewOf: a server in use is asked what nobody asked it before, and nothing twice.
+func TestNewOf(t *testing.T) {
+	log, err := drawLog(testPassages(t, 2000), 4000+firstPages+newQueries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	warm, further := log[:4000], log[4000:]
+	known := map[string]bool{}
+	for _, part := range [][]asked{warm, further[:firstPages]} {
+		for i := range part {
+			known[part[i].text()] = true
+		}
+	}
+	list := newOf(warm, further)
+	if len(list) < firstPages/2 {
+		t.Errorf("%d new queries", len(list))
+	}
+	for i := range list {
+		if text := list[i].text(); known[text] {
+			t.Errorf("%q was asked before", text)
+		} else {
+			known[text] = true
+		}
+	}
+}
