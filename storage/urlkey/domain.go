@@ -4,6 +4,7 @@ package urlkey
 
 import (
 	"bytes"
+	"hash/maphash"
 	"slices"
 	"strings"
 
@@ -66,13 +67,24 @@ func (h HostKey) DomainKey() string {
 // SuffixList says which list of public suffixes this program has: domains of hosts may differ between two of them.
 func SuffixList() string { return publicsuffix.List.String() }
 
-// DomainMemo returns the domains of keys, and remembers that of the last host: in the order of keys, those of a host
-// are neighbours, and asking the list of public suffixes takes longer than all else. The zero value is ready. It
-// belongs to one goroutine at a time.
+// DomainMemo returns the domains of keys, and remembers those of some hosts: asking the list of public suffixes takes
+// longer than all else. In the order of keys those of a host are neighbours, but the pages that link to a page come
+// from the same hosts again and again. The zero value is ready. It takes some 50 KB and belongs to one goroutine at a
+// time.
 type DomainMemo struct {
+	last  *hostDomain
+	known []hostDomain // by the hash of the host: a host takes the place of another
+	seed  maphash.Seed
+}
+
+// hostDomain is a host and its domain.
+type hostDomain struct {
 	host   []byte
 	domain string
 }
+
+// memoHosts is the number of hosts that a DomainMemo remembers at most.
+const memoHosts = 512
 
 // DomainKey returns the HostKey.DomainKey of a key's host; "" for what is no key.
 func (m *DomainMemo) DomainKey(key []byte) string {
@@ -80,11 +92,16 @@ func (m *DomainMemo) DomainKey(key []byte) string {
 	if len(host) == 0 {
 		return ""
 	}
-	if !bytes.Equal(host, m.host) {
-		m.host = append(m.host[:0], host...)
-		m.domain = HostKey(host).DomainKey()
+	if m.last == nil {
+		m.known, m.seed = make([]hostDomain, memoHosts), maphash.MakeSeed()
+	} else if bytes.Equal(host, m.last.host) {
+		return m.last.domain
 	}
-	return m.domain
+	m.last = &m.known[maphash.Bytes(m.seed, host)%memoHosts]
+	if !bytes.Equal(host, m.last.host) {
+		m.last.host, m.last.domain = append(m.last.host[:0], host...), HostKey(host).DomainKey()
+	}
+	return m.last.domain
 }
 
 // DomainWalk tells the registered domains of hosts that come in the order of their keys apart. Those of a domain are

@@ -3,6 +3,7 @@
 package urlkey_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -314,6 +315,46 @@ func TestSuffixes(t *testing.T) {
 		if got := [2]string{h.PublicSuffix(), h.TLD()}; got != want {
 			t.Errorf("%s: %v, want %v", host, got, want)
 		}
+	}
+}
+
+// TestDomainMemo: keys of more hosts than a memo remembers, in any order, have their domains.
+func TestDomainMemo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var memo urlkey.DomainMemo
+		for range 2000 {
+			host := rapid.IntRange(0, 1500).Draw(t, "host")
+			name := fmt.Sprintf("www.%s.h%d.%s", strings.Repeat("x", host%30), host, []string{"com", "co.uk"}[host%2])
+			u, err := urlkey.Parse("http://" + strings.Replace(name, "..", ".", 1) + "/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := memo.DomainKey([]byte(u.Key())), u.HostKey().DomainKey(); got != want {
+				t.Fatalf("%s: domain key %q by the memo, want %q", u, got, want)
+			}
+		}
+	})
+}
+
+// BenchmarkDomainMemo asks for hosts in turn, as the pages that link to a page come from many.
+func BenchmarkDomainMemo(b *testing.B) {
+	var keys [][]byte
+	for i := range 200 {
+		u, err := urlkey.Parse(fmt.Sprintf("http://www.h%d.co.uk/", i))
+		if err != nil {
+			b.Fatal(err)
+		}
+		keys = append(keys, []byte(u.Key()))
+	}
+	for name, domain := range map[string]func(key []byte) string{
+		"memo": new(urlkey.DomainMemo).DomainKey,
+		"list": func(key []byte) string { return urlkey.Key(key).HostKey().DomainKey() },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				domain(keys[i%len(keys)])
+			}
+		})
 	}
 }
 

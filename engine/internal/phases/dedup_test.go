@@ -171,6 +171,71 @@ func TestSurvivor(t *testing.T) {
 	})
 }
 
+// TestDedupAll: after a dedup of all pages each group has one survivor, the best, and a page that is alone is none's
+// duplicate: whatever was fetched, lost or deleted before, and whatever earlier dedups looked at.
+func TestDedupAll(t *testing.T) {
+	checkFew(t, func(t *rapid.T) {
+		w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+		defer w.close()
+		urls := []string{hostA + "x", hostA + "y", hostA + "z", hostB + "x", hostB + "y", "http://b.test/x"}
+		url := rapid.SampledFrom(urls)
+		drawPage := rapid.Custom(func(t *rapid.T) page {
+			p := page{url: url.Draw(t, "url"), content: rapid.Byte().Draw(t, "content")%3 + 1}
+			p.near = storage.SimHash(p.content%2) << 40 // a fingerprint of some contents, of several others none
+			if rapid.IntRange(0, 5).Draw(t, "lost") == 0 {
+				p = page{url: p.url, status: storage.FetchGone}
+			}
+			return p
+		})
+		pages := rapid.SliceOfNDistinct(drawPage, 1, 4, func(p page) string { return p.url })
+		at := int64(0)
+		t.Repeat(map[string]func(*rapid.T){
+			"fetch": func(t *rapid.T) {
+				some := pages.Draw(t, "pages")
+				for i := range some {
+					at++
+					some[i].at = at
+				}
+				segment := w.update(some...).Segment
+				if rapid.Bool().Draw(t, "dedup") {
+					w.dedup(DedupOptions{Segments: []uint32{segment}, MarkNear: rapid.Bool().Draw(t, "near")})
+				}
+			},
+			"delete": func(t *rapid.T) { w.remove(url.Draw(t, "url")) },
+			"dedup": func(t *rapid.T) {
+				o := DedupOptions{MarkNear: rapid.Bool().Draw(t, "near")}
+				w.dedup(o)
+				w.check()
+				checkSurvivors(t, w.records(), o.MarkNear)
+			},
+		})
+	})
+}
+
+// checkSurvivors says which pages should be duplicates, by the default order.
+func checkSurvivors(t *rapid.T, records map[urlkey.Key]storage.Record, near bool) {
+	groups := map[string][]*member{}
+	for key, r := range records {
+		there := []storage.Status{storage.StatusFetched, storage.StatusNotModified, storage.StatusDuplicate}
+		if !slices.Contains(there, r.Status) || r.Signature.IsZero() {
+			continue
+		}
+		group := string(r.Signature[:])
+		if near && r.Near() != 0 {
+			group = string(appendNearKey(nil, r.Near()))
+		}
+		groups[group] = append(groups[group], &member{key, r})
+	}
+	for _, group := range groups {
+		slices.SortFunc(group, func(a, b *member) int { return compareMembers(DefaultDedupOrder(), a, b) })
+		for i, m := range group {
+			if is := m.r.Status == storage.StatusDuplicate; is != (i > 0) {
+				t.Fatalf("%s, the %d. of %d: %s (near: %t)", m.key, i+1, len(group), m.r.Status, near)
+			}
+		}
+	}
+}
+
 // TestDedup: orders, deletions from the index, and pages that are restored.
 func TestDedup(t *testing.T) {
 	w := newWorld(t, admission.Options{})
