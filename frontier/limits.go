@@ -27,9 +27,9 @@ const (
 
 	// windowMin and windowMax bound a host's window whatever the number of hosts. windowTime is how long a
 	// window should last: better URLs found meanwhile cannot overtake what is queued, but every refill
-	// passes over all of a host's records.
+	// passes over all of a host's records. Lengths of windows are kept in 16 bits.
 	windowMin  = 16
-	windowMax  = 1 << 16
+	windowMax  = 1<<16 - 1
 	windowTime = 10 * time.Minute
 	// windowSlack is the part of a window that may have been visited and still take memory: a tenth, or one
 	// URL. Each URL is moved about ten times for that, a hundred bytes at a time, which costs 0.2 µs a visit

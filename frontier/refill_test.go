@@ -5,6 +5,8 @@ package frontier
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,6 +44,44 @@ func TestWakeDuringRefill(t *testing.T) {
 	f.await(t, "the end", func(st Stats) bool { return st.Pending == 0 && st.Refilling == 0 })
 	if n := len(s.calls); n != 2 {
 		t.Errorf("%d refills, want 2", n)
+	}
+}
+
+// trickle is a source with twelve URLs of a host at first, and one more at each call.
+type trickle struct {
+	nothing
+	calls *atomic.Int64
+}
+
+func (s trickle) Refill(context.Context, urlkey.HostKey, int) (Refill, error) {
+	n := 12
+	if s.calls.Add(1) > 1 {
+		n = 1
+	}
+	return Refill{URLs: slices.Repeat([]Candidate{{Rest: "/"}}, n)}, nil
+}
+
+// TestRefillOfFew: a host that is woken is not refilled before three quarters of what it held are visited, and is then,
+// while it has URLs.
+func TestRefillOfFew(t *testing.T) {
+	const host = urlkey.HostKey("example,h0,)")
+	s := trickle{calls: new(atomic.Int64)}
+	f := start(t, Options{Source: s, Delay: time.Millisecond}, 1)
+	settled := func(st Stats) bool { return st.Pending == 0 && st.Refilling == 0 }
+	for left := 12; s.calls.Load() == 1; {
+		f.Wake(host)
+		f.await(t, "the wake", settled)
+		if refilled := s.calls.Load() > 1; refilled != (left <= 3) {
+			t.Fatalf("refilled: %t, with %d of 12 URLs left", refilled, left)
+		}
+		if left > 3 {
+			v, err := f.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Done(v, Outcome{})
+			left--
+		}
 	}
 }
 

@@ -194,16 +194,18 @@ func (s *shard) ahead(v *visitState) int {
 	return windowMax
 }
 
-// maybeRefill requests more URLs if the window is down to a quarter and the source may have some.
+// maybeRefill requests more URLs if the source may have some and the window is down to a quarter: of what it may hold,
+// and of what it held after the last refill. Else each segment would have all hosts refilled that it has links to, most
+// of which have little, for a URL or two.
 func (s *shard) maybeRefill(v *visitState) {
 	if v.refilling || !v.more {
 		return
 	}
 	ahead := s.ahead(v)
-	if v.urls() > s.names.window(s.o.MaxQueued, ahead)/4 {
+	if left := v.urls() - int(v.fromAsk); left > s.names.window(s.o.MaxQueued, ahead)/4 || left > (int(v.held)+3)/4 {
 		return
 	}
-	v.ahead = int32(ahead)
+	v.ahead = uint16(ahead)
 	v.refilling = true
 	s.refilling++
 	s.refills = append(s.refills, v)
@@ -237,6 +239,7 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 	}
 	v.due = due
 	s.grow(v, r.URLs)
+	v.held = uint16(min(v.urls(), windowMax))
 	if v.place == dormant && v.active == 0 && r.Sleeps > 0 && notBefore > now {
 		s.put(v, asleep, v.next) // as an earlier process left it
 	}

@@ -45,8 +45,9 @@ type visitState struct {
 	several *several    // nil: it may have only one visit at once
 	window  []Candidate // window[head:] are the URLs, best first
 	head    int32
-	ahead   int32 // see shard.ahead; written before a refill is requested, then read by the refiller
-	visit   Visit // the only one, unless there may be several at once
+	ahead   uint16 // see shard.ahead; written before a refill is requested, then read by the refiller
+	held    uint16 // URLs after the last refill, windowMax at most
+	visit   Visit  // the only one, unless there may be several at once
 
 	next         moment // the host must not be visited earlier
 	due          moment // when a dormant host has something due; 0: not known
