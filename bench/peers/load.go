@@ -312,6 +312,9 @@ func crawlLoad(
 		}
 		go func() { sent <- run.send(ctx, over) }()
 	}
+	if _, err := s.tell("spent"); err != nil { // until here
+		return 0, err
+	}
 	r, err := s.tell("crawl " + w.seedsFile)
 	close(over)
 	if err != nil {
