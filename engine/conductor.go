@@ -432,7 +432,9 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 	close(c.toUpdate)
 	c.lanes.Wait()
 	c.sends.end()
-	c.merging.end(well, max(w.now().Sub(c.started)/lastMergeShare, lastMergeLeast))
+	var merged sync.WaitGroup // beside what does not need it
+	merged.Go(func() { c.merging.end(well, max(w.now().Sub(c.started)/lastMergeShare, lastMergeLeast)) })
+	defer merged.Wait()
 	if !well {
 		return nil // conduct's error says why
 	}
@@ -442,12 +444,13 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 	if err := c.lastTasks(); err != nil {
 		return err
 	}
-	return c.settleWhole()
+	return c.settleWhole(merged.Wait)
 }
 
 // settleWhole settles what only the whole crawl can decide: ranks, if they are wanted, duplicates by their final
-// scores, anchors by the final linkdb. If nothing changed since that was done last, nothing is read.
-func (c *conductor) settleWhole() error {
+// scores, anchors by the final linkdb. If nothing changed since that was done last, nothing is read. merged waits
+// for the last merges of the index, which the last step needs.
+func (c *conductor) settleWhole(merged func()) error {
 	w := c.w
 	c.enters(phaseSettling)
 	c.show(c.progress(phaseSettling))
@@ -465,10 +468,10 @@ func (c *conductor) settleWhole() error {
 	if err != nil {
 		return err
 	}
+	_, err = w.mergeLinks(c.abort, linkRowsSettled)
+	merged()
 	var x IndexReport
-	if w.o.NoIndex {
-		_, err = w.mergeLinks(c.abort, linkRowsSettled)
-	} else {
+	if err == nil && !w.o.NoIndex {
 		x, err = w.settleIndex(c.abort)
 	}
 	c.noteIndexed(d, x)

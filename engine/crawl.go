@@ -28,7 +28,7 @@ func (c *conductor) run(ctx context.Context) error {
 		if err := c.lastTasks(); err != nil || c.segments.Load() == 0 {
 			return err
 		}
-		return c.settleWhole()
+		return c.settleWhole(func() {})
 	}
 	f, err := c.begin(ctx)
 	if err != nil {

@@ -203,7 +203,10 @@ func (w *work) replay(ctx context.Context, old *oldStore, r *rebuilt) error {
 	if err := w.settle(ctx, &hooks{}); err != nil || w.o.NoIndex {
 		return err
 	}
-	_, err = w.settleIndex(ctx) // documents of early segments lose the anchors that pages dropped in later ones
+	_, err = w.mergeLinks(ctx, linkRowsSettled) // documents of early segments lose what pages dropped in later ones
+	if err == nil {
+		_, err = w.settleIndex(ctx)
+	}
 	return err
 }
 

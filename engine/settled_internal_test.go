@@ -11,7 +11,7 @@ import (
 )
 
 // TestSettled: what settles a crawl reads next to nothing if nothing changed since the last one, also in another
-// process. Once something did, dedup reads everything, and a refresh what changed.
+// process. Once something did, dedup reads all signatures, and a refresh what changed.
 func TestSettled(t *testing.T) {
 	const pages = 16_000 // so many that a pass reads far more than the segments' rows in the tables of level 0
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
