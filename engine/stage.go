@@ -68,6 +68,7 @@ var stepStages = [...]stage{segment.StepWARC: stageWARC, segment.StepParse: stag
 // sharedStages are the stages of phases that several goroutines share.
 var sharedStages = [...]stage{
 	phases.StepInject: stageInject, phases.StepUpdateDB: stageUpdateDB, phases.StepInvertLinks: stageInvertLinks,
+	phases.StepDedup: stageDedup, phases.StepMergeLinks: stageInvertLinks,
 }
 
 // stageTimes are the clocks of all stages at one moment; that of stageFetch is the whole process's.

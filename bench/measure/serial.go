@@ -18,7 +18,7 @@ var soleGoroutines = map[string]string{
 	"seine/engine.(*conductor).index":         "index",  // dedup, and what leads those that index
 	"seine/engine.(*merges).":                 "merge",  // of index segments
 	"seine/engine.(*sends).":                  "send",
-	"seine/frontier.(*Frontier).":             "frontier", // its loop, refills
+	"seine/frontier.(*Frontier).puller":       "frontier", // its shards and refillers are several
 	"seine/engine/internal/visit.(*Pool).syn": "sync",
 	"cockroachdb/pebble/v2.(*DB).flush":       "flush",
 	"runtime.main":                            "main", // begin and end of the crawl

@@ -14,7 +14,8 @@ func TestSole(t *testing.T) {
 	for begins, want := range map[string]string{
 		seine + "engine.(*conductor).update":             "update",
 		seine + "engine.(*conductor).index":              "index",
-		seine + "frontier.(*Frontier).refiller":          "frontier",
+		seine + "frontier.(*Frontier).puller":            "frontier",
+		seine + "frontier.(*Frontier).refiller":          "",
 		seine + "engine/internal/visit.(*Pool).syncer":   "sync",
 		seine + "engine/internal/visit.(*Pool).fetch":    "",
 		seine + "index.(*worker).run":                    "",

@@ -73,10 +73,10 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 		err = d.lookUpAll(ctx, touched)
 	}
 	if err == nil {
-		err = d.pages.Close() // the next step needs its memory
+		err = d.closePages() // the next step needs its memory
 	}
 	if err == nil {
-		err = errors.Join(d.decideAll(ctx), d.groups.Close())
+		err = errors.Join(d.decideAll(ctx), d.closeGroups())
 	}
 	if err == nil {
 		err = errors.Join(d.copies.count(ctx), d.copies.sorter.Close())
@@ -108,21 +108,24 @@ type dedup struct {
 	result      Deduped
 	changes     *storage.Sorter
 	copies      *copies
+	value       []byte
 }
 
 func (d *dedup) close() {
-	for _, s := range []*storage.Sorter{d.pages, d.groups, d.changes, d.copies.sorter} {
-		s.Close()
-	}
+	d.closePages()
+	d.closeGroups()
+	d.changes.Close()
+	d.copies.sorter.Close()
 }
 
 // decideAll goes through the groups.
 func (d *dedup) decideAll(ctx context.Context) error {
-	run, err := d.groups.Sort()
+	parts, err := storage.SortParts(1, nil, d.groups...)
 	if err != nil {
 		return fmt.Errorf("sorting groups: %w", err)
 	}
-	defer run.Close()
+	defer storage.CloseParts(parts)
+	run := parts[0].Run
 	var signature storage.Signature
 	rank := len(signature) + rankWidth(d.order)
 	for n, size := 0, 0; run.Next(); n++ {

@@ -7,10 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"sync"
 
 	"github.com/seine-crawler/seine/storage"
-	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // dedupLookup finds the pages that a dedup compares, and looks up their records.
@@ -22,28 +21,43 @@ type dedupLookup struct {
 	fresh      []uint32            // segments whose pages are looked at, and were not seen by the trap watch yet
 	signatures []storage.Signature // of pages that are looked at, too
 
-	watched       bool            // the trap watch has seen the pages of fresh
-	lone          bool            // pages that are alone are looked up, too
-	duplicates    uint64          // pages that were looked up and are marked
-	pages, groups *storage.Sorter // see dedup
-	group, first  []byte          // the group whose pages are being added; its first page, while there is no other
-	key, value    []byte
+	watched    bool              // the trap watch has seen the pages of fresh
+	lone       bool              // pages that are alone are looked up, too
+	duplicates uint64            // pages that were looked up and are marked
+	found      []*groupedPages   // see dedup: pages
+	groups     []*storage.Sorter // see dedup
 }
 
 func (p *Phases) newDedupLookup(whole bool, fresh []uint32, signatures []storage.Signature) dedupLookup {
-	return dedupLookup{
-		p: p, whole: whole, fresh: fresh, signatures: signatures,
-		pages: p.env.Sorter(storage.FoldLast), groups: p.env.Sorter(storage.FoldLast),
+	return dedupLookup{p: p, whole: whole, fresh: fresh, signatures: signatures}
+}
+
+// finders returns n finders, for a goroutine each.
+func (d *dedupLookup) finders(n int) []*groupedPages {
+	list := make([]*groupedPages, n)
+	for i := range list {
+		list[i] = &groupedPages{lone: d.lone, pages: d.p.sorterOf(n, storage.FoldLast)}
 	}
+	d.found = append(d.found, list...)
+	return list
 }
 
-// A group of near-duplicates takes the place of a signature among the pages and groups of a dedup: eight zero bytes,
-// then its number. No page has such a signature but one in 2^64.
-func appendNearKey(dst []byte, group storage.SimHash) []byte {
-	return group.Append(append(dst, 0, 0, 0, 0, 0, 0, 0, 0))
+// closePages gives back the memory of what was found.
+func (d *dedupLookup) closePages() (err error) {
+	for _, f := range d.found {
+		err = errors.Join(err, f.pages.Close())
+	}
+	d.found = nil
+	return err
 }
 
-func isNearKey(signature []byte) bool { return bytes.HasPrefix(signature, make([]byte, 8)) }
+func (d *dedupLookup) closeGroups() (err error) {
+	for _, s := range d.groups {
+		err = errors.Join(err, s.Close())
+	}
+	d.groups = nil
+	return err
+}
 
 // lookUpAll looks up the pages in question, and adds those that need a decision to their groups.
 //
@@ -66,10 +80,9 @@ func (d *dedupLookup) lookUpAll(ctx context.Context, touched []storage.SimHash) 
 		return err
 	}
 	d.lone, d.watched, d.duplicates = true, true, 0
-	if err := errors.Join(d.pages.Close(), d.groups.Close()); err != nil {
+	if err := errors.Join(d.closePages(), d.closeGroups()); err != nil {
 		return err
 	}
-	d.pages, d.groups = d.p.env.Sorter(storage.FoldLast), d.p.env.Sorter(storage.FoldLast)
 	return d.lookUpSome(ctx, touched)
 }
 
@@ -102,13 +115,15 @@ func (d *dedupLookup) lookUpSome(ctx context.Context, touched []storage.SimHash)
 	return err
 }
 
-// find walks the signatures in question, group by group.
+// find walks the signatures in question, group by group. Those of many pages are walked in parts by several goroutines:
+// while one did it, an indexing lane spent most of its time here.
 func (d *dedupLookup) find(ctx context.Context) error {
 	if d.whole {
-		if err := d.findFresh(ctx); err != nil {
+		all := d.finders(1)[0]
+		if err := d.findFresh(ctx, all); err != nil {
 			return err
 		}
-		return d.findAll(ctx)
+		return d.findAll(ctx, all)
 	}
 	wanted := d.p.env.Sorter(storage.FoldLast)
 	defer wanted.Close()
@@ -122,25 +137,33 @@ func (d *dedupLookup) find(ctx context.Context) error {
 			return fmt.Errorf("sorting signatures: %w", err)
 		}
 	}
-	run, err := wanted.Sort()
+	parts, err := storage.SortParts(d.p.sharers(uint64(wanted.Len())), nil, wanted)
 	if err != nil {
 		return fmt.Errorf("sorting signatures: %w", err)
 	}
-	defer run.Close()
+	defer storage.CloseParts(parts)
+	finders := d.finders(len(parts))
+	return d.p.together(ctx, StepDedup, len(parts), func(ctx context.Context, i int) error {
+		return d.findWanted(ctx, parts[i].Run, finders[i])
+	})
+}
+
+// findWanted adds the pages of some signatures.
+func (d *dedupLookup) findWanted(ctx context.Context, wanted *storage.Run, to *groupedPages) error {
 	sc := d.p.env.Store.Scan(storage.Signatures(), nil, nil)
 	defer sc.Close()
-	for run.Next() {
+	for wanted.Next() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		ok := sc.SeekGE(run.Key())
-		for ; ok && bytes.HasPrefix(sc.Key(), run.Key()); ok = sc.Next() {
-			if err := d.addEntry(sc.Key()); err != nil {
+		ok := sc.SeekGE(wanted.Key())
+		for ; ok && bytes.HasPrefix(sc.Key(), wanted.Key()); ok = sc.Next() {
+			if err := to.addEntry(sc.Key()); err != nil {
 				return err
 			}
 		}
 	}
-	return errors.Join(sc.Err(), run.Err(), d.endGroup(true))
+	return errors.Join(sc.Err(), wanted.Err(), to.endGroup(true))
 }
 
 // signaturesOf adds the signatures of a segment's pages.
@@ -178,7 +201,7 @@ func (p *Phases) batchSegments() (numbers []uint32, err error) {
 }
 
 // findFresh adds the pages that the trap watch is to see, without a group. What is added of them later takes its place.
-func (d *dedupLookup) findFresh(ctx context.Context) error {
+func (d *dedupLookup) findFresh(ctx context.Context, to *groupedPages) error {
 	if d.lone {
 		return nil // all pages are looked up
 	}
@@ -189,7 +212,7 @@ func (d *dedupLookup) findFresh(ctx context.Context) error {
 			if n%ctxCheckKeys == 0 {
 				err = ctx.Err()
 			}
-			err = errors.Join(err, d.pages.Add(sc.Key(), nil))
+			err = errors.Join(err, to.pages.Add(sc.Key(), nil))
 		}
 		if err = errors.Join(err, sc.Close()); err != nil {
 			return fmt.Errorf("reading pages of segment %d: %w", segment, err)
@@ -199,126 +222,59 @@ func (d *dedupLookup) findFresh(ctx context.Context) error {
 }
 
 // findAll walks the whole range.
-func (d *dedupLookup) findAll(ctx context.Context) error {
+func (d *dedupLookup) findAll(ctx context.Context, to *groupedPages) error {
 	sc := d.p.env.Store.Scan(storage.Signatures(), nil, nil)
 	defer sc.Close()
 	for n := 0; sc.Next(); n++ {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := d.addEntry(sc.Key()); err != nil {
+		if err := to.addEntry(sc.Key()); err != nil {
 			return err
 		}
 	}
-	return errors.Join(sc.Err(), d.endGroup(true))
+	return errors.Join(sc.Err(), to.endGroup(true))
 }
 
-// addEntry adds the page of an entry of the range of signatures to those whose records are looked up.
-func (d *dedupLookup) addEntry(entry []byte) error {
-	signature, page, err := storage.SplitSignatureKey(entry)
-	if err != nil {
-		return err
-	}
-	return d.add(signature[:], page)
-}
-
-// add adds a page to those whose records are looked up. The pages of a group come together, and at last endGroup is
-// called: a page that no other of its group follows is alone.
-func (d *dedupLookup) add(group, page []byte) error {
-	if !bytes.Equal(group, d.group) {
-		err := d.endGroup(true)
-		d.group, d.first = append(d.group[:0], group...), append(d.first[:0], page...)
-		return err
-	}
-	if len(d.first) > 0 {
-		if err := d.lookUp(d.first, false); err != nil {
-			return err
-		}
-		d.first = d.first[:0]
-	}
-	return d.lookUp(page, false)
-}
-
-// endGroup ends the group whose pages are being added; whole: it has no others.
-func (d *dedupLookup) endGroup(whole bool) (err error) {
-	if len(d.first) > 0 && (d.lone || !whole) {
-		err = d.lookUp(d.first, whole)
-	}
-	d.group, d.first = d.group[:0], d.first[:0]
-	return err
-}
-
-// lookUp adds a page of the current group.
-func (d *dedupLookup) lookUp(page []byte, alone bool) error {
-	d.value = append(d.value[:0], d.group...)
-	if alone {
-		d.value = append(d.value, 1)
-	}
-	if err := d.pages.Add(page, d.value); err != nil {
-		return fmt.Errorf("sorting pages: %w", err)
-	}
-	return nil
-}
-
-// load joins the pages with crawldb. Of those alone with their signature, which most
-// are, only duplicates need a decision. (A signature that a page had before is only a memory, and so is
-// that of a page that is gone or redirects.) On an earlier host, dedup fell from 24 to 4 µs a page when it joined
-// instead of looking each signature up.
+// load looks up the pages that were found, and adds those that need a decision to groups. On an earlier host, dedup
+// fell from 24 to 4 µs a page when it joined instead of looking each signature up.
 func (d *dedupLookup) load(ctx context.Context) error {
-	run, err := d.pages.Sort()
+	pages := make([]*storage.Sorter, len(d.found))
+	n := 0
+	for i, f := range d.found {
+		pages[i] = f.pages
+		n += f.pages.Len()
+	}
+	parts, err := storage.SortParts(d.p.sharers(uint64(n)), nil, pages...)
 	if err != nil {
 		return fmt.Errorf("sorting pages: %w", err)
 	}
-	defer run.Close()
-	return storage.MergeJoin(ctx, d.p.env.Store, storage.Crawldb(), run, d.loadOne)
-}
-
-func (d *dedupLookup) loadOne(key []byte, values [][]byte, old []byte) error {
-	if old == nil {
-		return nil
+	defer storage.CloseParts(parts)
+	loaders, watching := make([]pageLoader, len(parts)), &sync.Mutex{}
+	for i := range loaders {
+		groups := d.p.sorterOf(len(parts), storage.FoldLast)
+		d.groups = append(d.groups, groups)
+		loaders[i] = pageLoader{p: d.p, order: d.order, markNear: d.markNear, watching: watching, groups: groups}
+		if !d.watched {
+			loaders[i].fresh = d.fresh
+		}
 	}
-	var r storage.Record
-	if err := storage.DecodeRecord(old, &r); err != nil {
-		return fmt.Errorf("crawldb record %s: %w", key, err)
+	err = d.p.together(ctx, StepDedup, len(parts), func(ctx context.Context, i int) error {
+		return storage.MergeJoin(ctx, d.p.env.Store, storage.Crawldb(), parts[i].Run, loaders[i].one)
+	})
+	for _, l := range loaders {
+		d.duplicates += l.duplicates
 	}
-	switch r.Status {
-	case storage.StatusFetched, storage.StatusNotModified, storage.StatusDuplicate:
-	default:
-		return nil
-	}
-	if !d.watched && !r.Signature.IsZero() && slices.Contains(d.fresh, r.Segment) {
-		d.p.env.Admission.Page(key)
-	}
-	if len(values[0]) == 0 { // it is alone
-		return nil
-	}
-	signature, alone := values[0][:len(r.Signature)], len(values[0]) > len(r.Signature)
-	if alone && r.Status != storage.StatusDuplicate || d.markNear && r.Near() != 0 && !isNearKey(signature) {
-		return nil
-	}
-	if r.Status == storage.StatusDuplicate {
-		d.duplicates++
-	}
-	u, err := urlkey.Key(key).URL()
-	if err != nil {
-		return fmt.Errorf("crawldb record %s: %w", key, err)
-	}
-	if d.p.env.Admission.Denied(u) { // it is not found, so it must hide no page that is
-		return nil
-	}
-	d.key = append(appendRank(append(d.key[:0], signature...), d.order, key, &r), key...)
-	if err := d.groups.Add(d.key, old); err != nil {
-		return fmt.Errorf("sorting groups: %w", err)
-	}
-	return nil
+	return err
 }
 
 // findNear adds the pages of the groups in question to those whose records are looked up.
 func (d *dedupLookup) findNear(ctx context.Context, touched []storage.SimHash) error {
 	pages := d.p.env.Store.Scan(storage.NearPages(), nil, nil)
 	defer pages.Close()
+	to := d.found[len(d.found)-1] // the last: a page that also has a signature is of the group that is added last
 	if d.whole {
-		return d.findAllNear(ctx, pages)
+		return d.findAllNear(ctx, pages, to)
 	}
 	var key []byte
 	for n, group := range touched {
@@ -333,18 +289,18 @@ func (d *dedupLookup) findNear(ctx context.Context, touched []storage.SimHash) e
 		for _, s := range list {
 			prefix := s.Append(nil)
 			for ok := pages.SeekGE(prefix); ok && bytes.HasPrefix(pages.Key(), prefix); ok = pages.Next() {
-				if err := d.addNear(key, pages.Key()); err != nil {
+				if err := to.addNear(key, pages.Key()); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	return errors.Join(pages.Err(), d.endGroup(true))
+	return errors.Join(pages.Err(), to.endGroup(true))
 }
 
 // findAllNear walks all fingerprints beside their groups. The pages of a group come apart, so only a page that no other
 // has the fingerprint of, and that is in no group, is known to be alone.
-func (d *dedupLookup) findAllNear(ctx context.Context, pages *storage.Scanner) error {
+func (d *dedupLookup) findAllNear(ctx context.Context, pages *storage.Scanner, to *groupedPages) error {
 	groups := d.p.env.Store.Scan(storage.NearGroups(), nil, nil)
 	defer groups.Close()
 	more := groups.Next()
@@ -369,22 +325,13 @@ func (d *dedupLookup) findAllNear(ctx context.Context, pages *storage.Scanner) e
 		}
 		key = appendNearKey(key[:0], group)
 		for ; ok && bytes.HasPrefix(pages.Key(), prefix); ok = pages.Next() {
-			if err := d.addNear(key, pages.Key()); err != nil {
+			if err := to.addNear(key, pages.Key()); err != nil {
 				return err
 			}
 		}
-		if err := d.endGroup(!grouped); err != nil { // those of a group come apart
+		if err := to.endGroup(!grouped); err != nil { // those of a group come apart
 			return err
 		}
 	}
 	return errors.Join(groups.Err(), pages.Err())
-}
-
-// addNear adds the page of a key of a fingerprint to a group.
-func (d *dedupLookup) addNear(group, entry []byte) error {
-	_, page, err := storage.SplitNearPageKey(entry)
-	if err != nil {
-		return err
-	}
-	return d.add(group, page)
 }

@@ -78,32 +78,22 @@ func (p *Phases) mergeRows(ctx context.Context, most int, result *LinksMerged) (
 	}
 	ing := store.NewIngestion()
 	defer ing.Abort()
-	rows := store.Scan(storage.Linkdb(), nil, nil)
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	m := merging{rows: rows, table: ing.Table(storage.Linkdb()), result: result, limit: limit, left: left}
-	if m.stale, err = p.keepRefreshed(ing); err != nil { // of many anchors, the first in the row are read
+	parts, err := p.mergings(ing, most, place, merging{limit: limit, left: left})
+	if err != nil {
 		return err
 	}
-	ok = rows.SeekGE(place)
-	n := 0
-	for ok && (most == 0 || n < most) {
-		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		var read int
-		if read, ok, err = m.target(); err != nil {
-			return err
-		}
-		n += read
+	err = p.together(ctx, StepMergeLinks, len(parts), func(ctx context.Context, i int) error {
+		return parts[i].run(ctx, store, most)
+	})
+	for _, m := range parts {
+		result.Targets += m.targets
+		result.Rows += m.merged
 	}
-	if err := rows.Err(); err != nil {
+	if err != nil {
 		return err
 	}
-	result.Done = !ok && len(place) == 0
-	next := []byte{}
-	if ok {
-		next = rows.Key()
-	}
+	next := parts[len(parts)-1].next
+	result.Done = next == nil && len(place) == 0
 	if result.Done {
 		ing.Mark(rowsMark, appendRowsMark(nil, limit, left), since)
 	} else if result.Targets == 0 && bytes.Equal(next, place) {
@@ -113,6 +103,44 @@ func (p *Phases) mergeRows(ctx context.Context, most int, result *LinksMerged) (
 		return err
 	}
 	return ing.Commit()
+}
+
+// mergings returns one merging from the place on, or, of all linkdb, one for each of its parts: there are as many as
+// goroutines may share the work, and as have room for what they hold of a target.
+func (p *Phases) mergings(ing *storage.Ingestion, most int, place []byte, of merging) ([]merging, error) {
+	from := [][]byte{nil}
+	if most == 0 {
+		room := max(4*p.env.TableBytes/of.limit, 1) // two where memory is short
+		tables, err := p.share.partsOf(storage.Linkdb(), int(min(int64(max(p.env.Processors, 1)), room)))
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range tables[1:] {
+			target, _, err := storage.SplitLinkdbKey(key)
+			if err != nil {
+				return nil, err
+			}
+			if !bytes.Equal(target, from[len(from)-1]) {
+				from = append(from, target)
+			}
+		}
+	}
+	stale, err := p.keepRefreshedParts(ing, from) // of many anchors, the first in the row are read
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]merging, len(from))
+	for i, table := range ing.TableParts(storage.Linkdb(), from) {
+		parts[i] = of
+		parts[i].from, parts[i].table, parts[i].stale = from[i], table, stale[i]
+		if i > 0 {
+			parts[i-1].until = from[i]
+		}
+	}
+	if len(parts) == 1 {
+		parts[0].from = place
+	}
+	return parts, nil
 }
 
 func appendRowsMark(dst []byte, limit int64, left int) []byte {
@@ -134,14 +162,18 @@ func (p *Phases) mergedBytes() int64 {
 	return min(max(2*p.env.TableBytes, mergedBytesMin), mergedBytesMax)
 }
 
-// merging merges the rows of one target after the other.
+// merging merges the rows of one target after the other, of those from one on up to another. It belongs to one
+// goroutine.
 type merging struct {
-	rows   *storage.Scanner
-	table  *storage.TableWriter
-	result *LinksMerged
-	limit  int64
-	left   int
-	stale  staleNotes
+	from, until []byte
+	rows        *storage.Scanner
+	table       *storage.TableWriter
+	limit       int64
+	left        int
+	stale       staleNotes
+
+	next            []byte // nil: all were looked at
+	targets, merged uint64 // as in LinksMerged
 
 	of     []byte
 	values [][]byte // of the target, as many as fit
@@ -149,6 +181,27 @@ type merging struct {
 	merge  storage.LinkMerge
 	row    storage.LinkRow
 	value  []byte
+}
+
+// run looks at most rows, 0: at all.
+func (m *merging) run(ctx context.Context, store *storage.Store, most int) (err error) {
+	m.rows = store.Scan(storage.Linkdb(), m.from, m.until)
+	defer func() { err = errors.Join(err, m.rows.Close()) }()
+	ok := m.rows.Next()
+	for n := 0; ok && (most == 0 || n < most); {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var read int
+		if read, ok, err = m.target(); err != nil {
+			return err
+		}
+		n += read
+	}
+	if ok {
+		m.next = bytes.Clone(m.rows.Key())
+	}
+	return m.rows.Err()
 }
 
 // target merges the rows of the target at which the scan stands, and moves on to the next. It returns how many rows it
@@ -200,8 +253,8 @@ func (m *merging) write() error {
 	if err != nil {
 		return fmt.Errorf("inlinks of %s: %w", m.of, err)
 	}
-	m.result.Targets++
-	m.result.Rows += uint64(len(m.keys))
+	m.targets++
+	m.merged += uint64(len(m.keys))
 	merged := storage.AppendLinkdbKey(nil, m.of, storage.MergedSegment)
 	m.value = m.row.Append(m.value[:0])
 	if err := errors.Join(m.table.Set(merged, m.value), m.stale.page(m.of)); err != nil {

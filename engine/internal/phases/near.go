@@ -50,11 +50,31 @@ type nearing struct {
 	keep           bool
 	queue          []storage.SimHash // gained or lost a page, ascending
 	added, removed []storage.SimHash // of these, ascending: those that the tables lack, and those that no page has
-	near           [][2]storage.SimHash
+	near           []nearPair        // neighbors among what is added, and what is stored
 
 	before map[storage.SimHash]storage.SimHash   // fingerprints of all groups that are touched, to their groups
 	loaded map[storage.SimHash][]storage.SimHash // those groups, with their fingerprints
 	root   map[storage.SimHash]storage.SimHash   // a forest of fingerprints; each root is the least of its tree
+}
+
+// nearPair is two neighbors, of which the first is added.
+type nearPair [2]storage.SimHash
+
+// inTables calls work for each table, for those of a long queue at the same time, and adds the pairs that it returns to
+// near.
+func (g *nearing) inTables(work func(ctx context.Context, n int) (found []nearPair, err error)) error {
+	var found [storage.NearTables][]nearPair
+	several := min(g.p.sharers(uint64(len(g.queue))), len(found))
+	err := g.p.together(g.ctx, StepDedup, several, func(ctx context.Context, i int) (err error) {
+		for n := i; n < len(found) && err == nil; n += several {
+			if err = ctx.Err(); err == nil {
+				found[n], err = work(ctx, n)
+			}
+		}
+		return err
+	})
+	g.near = append(g.near, slices.Concat(found[:]...)...)
+	return err
 }
 
 // group does one part: fingerprints of the queue from a key on.
@@ -85,57 +105,73 @@ func (g *nearing) readQueue(from []byte, part int) error {
 
 // classify tells what became of each fingerprint: whether a page has it, and whether the tables have it.
 func (g *nearing) classify() error {
+	several := g.p.sharers(uint64(len(g.queue)))
+	added, removed := make([][]storage.SimHash, several), make([][]storage.SimHash, several)
+	err := g.p.together(g.ctx, StepDedup, several, func(ctx context.Context, i int) (err error) {
+		part := g.queue[i*len(g.queue)/several : (i+1)*len(g.queue)/several]
+		added[i], removed[i], err = g.classified(ctx, part)
+		return err
+	})
+	g.added, g.removed = slices.Concat(added...), slices.Concat(removed...)
+	return err
+}
+
+// classified is classify for a part of the queue.
+func (g *nearing) classified(
+	ctx context.Context, part []storage.SimHash,
+) (added, removed []storage.SimHash, err error) {
 	store := g.p.env.Store
 	pages, table := store.Scan(storage.NearPages(), nil, nil), store.Scan(storage.NearTable(0), nil, nil)
 	defer pages.Close()
 	defer table.Close()
 	var key []byte
-	for n, s := range g.queue {
-		if n%ctxCheckKeys == 0 && g.ctx.Err() != nil {
-			return g.ctx.Err()
+	for n, s := range part {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return nil, nil, ctx.Err()
 		}
 		key = s.Append(key[:0])
 		wanted := pages.SeekGE(key) && bytes.HasPrefix(pages.Key(), key)
 		known := table.SeekGE(key) && bytes.Equal(table.Key(), key)
 		switch {
 		case wanted && !known:
-			g.added = append(g.added, s)
+			added = append(added, s)
 		case known && !wanted:
-			g.removed = append(g.removed, s)
+			removed = append(removed, s)
 		}
 	}
-	return errors.Join(pages.Err(), table.Err())
+	return added, removed, errors.Join(pages.Err(), table.Err())
 }
 
 // findStored finds the neighbors of what is added among the fingerprints that stay.
 func (g *nearing) findStored() error {
-	if all, err := g.p.nearByScan(g.ctx, g.added, g.pair); all || err != nil {
+	all, err := g.p.nearByScan(g.ctx, g.added, func(s, t storage.SimHash) { g.near = g.addPair(g.near, s, t) })
+	if all || err != nil {
 		return err
 	}
 	g.near = g.near[:0]
-	turned := make([]storage.SimHash, len(g.added))
-	for n := range storage.NearTables {
-		for i, s := range g.added {
-			turned[i] = s.Rotated(n)
-		}
-		slices.Sort(turned)
-		if err := g.findInTable(n, turned); err != nil {
-			return err
-		}
-	}
-	return nil
+	return g.inTables(g.findInTable)
 }
 
-// findInTable looks the ascending fingerprints up in one table. It walks the keys of a neighborhood, and skips what is
-// between two when that is long.
-func (g *nearing) findInTable(n int, turned []storage.SimHash) error {
+// rotated returns fingerprints as they are in a table, ascending.
+func rotated(all []storage.SimHash, n int) []storage.SimHash {
+	turned := make([]storage.SimHash, len(all))
+	for i, s := range all {
+		turned[i] = s.Rotated(n)
+	}
+	slices.Sort(turned)
+	return turned
+}
+
+// findInTable looks what is added up in one table. It walks the keys of a neighborhood, and skips what is between two
+// when that is long.
+func (g *nearing) findInTable(ctx context.Context, n int) (found []nearPair, err error) {
 	sc := g.p.env.Store.Scan(storage.NearTable(n), nil, nil)
 	defer sc.Close()
 	var parts []storage.SimHash
 	var key []byte
-	for i, s := range turned {
-		if i%ctxCheckKeys == 0 && g.ctx.Err() != nil {
-			return g.ctx.Err()
+	for i, s := range rotated(g.added, n) {
+		if i%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		parts = s.Neighborhoods(parts[:0])
 		key = parts[0].Append(key[:0])
@@ -143,11 +179,11 @@ func (g *nearing) findInTable(n int, turned []storage.SimHash) error {
 		for ok := sc.SeekGE(key); ok; {
 			t, err := storage.ReadSimHash(sc.Key())
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if s.MayBeNear(t) {
 				if steps = 0; s.Near(t) {
-					g.pair(s.Rotated(storage.NearTables-n), t.Rotated(storage.NearTables-n))
+					found = g.addPair(found, s.Rotated(storage.NearTables-n), t.Rotated(storage.NearTables-n))
 				}
 				ok = sc.Next()
 				continue
@@ -166,46 +202,44 @@ func (g *nearing) findInTable(n int, turned []storage.SimHash) error {
 			ok = sc.SeekGE(parts[0].Append(key[:0]))
 		}
 		if err := sc.Err(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return found, nil
 }
 
-// pair notes two neighbors, unless the second, which is stored, goes.
-func (g *nearing) pair(s, stored storage.SimHash) {
-	if _, goes := slices.BinarySearch(g.removed, stored); !goes {
-		g.near = append(g.near, [2]storage.SimHash{s, stored})
+// addPair notes two neighbors, unless the second, which is stored, goes.
+func (g *nearing) addPair(to []nearPair, s, stored storage.SimHash) []nearPair {
+	if _, goes := slices.BinarySearch(g.removed, stored); goes {
+		return to
 	}
+	return append(to, nearPair{s, stored})
 }
 
 // findAdded finds the neighbors among what is added.
 func (g *nearing) findAdded() error {
-	nearPairs(g.added, func(s, t storage.SimHash) { g.near = append(g.near, [2]storage.SimHash{s, t}) })
-	return g.ctx.Err()
+	return g.inTables(func(_ context.Context, n int) (found []nearPair, err error) {
+		nearPairs(g.added, n, func(s, t storage.SimHash) { found = append(found, nearPair{s, t}) })
+		return found, nil
+	})
 }
 
-// nearPairs calls found with all pairs of neighbors among distinct fingerprints, some more than once.
-func nearPairs(all []storage.SimHash, found func(s, t storage.SimHash)) {
-	turned := make([]storage.SimHash, len(all))
+// nearPairs calls found with the pairs of neighbors among distinct fingerprints that one table shows. Each pair is in
+// one table at least.
+func nearPairs(all []storage.SimHash, n int, found func(s, t storage.SimHash)) {
 	var parts []storage.SimHash
-	for n := range storage.NearTables {
-		for i, s := range all {
-			turned[i] = s.Rotated(n)
-		}
-		slices.Sort(turned)
-		for i, s := range turned {
-			parts = s.Neighborhoods(parts[:0])
-			at := i + 1 // the pair with what is before has been found from there
-			for _, part := range parts {
-				if part <= s && part.Neighborhood() != s.Neighborhood() {
-					continue
-				}
-				skipped, _ := slices.BinarySearch(turned[at:], part)
-				for at += skipped; at < len(turned) && turned[at].Neighborhood() == part.Neighborhood(); at++ {
-					if s.Near(turned[at]) {
-						found(s.Rotated(storage.NearTables-n), turned[at].Rotated(storage.NearTables-n))
-					}
+	turned := rotated(all, n)
+	for i, s := range turned {
+		parts = s.Neighborhoods(parts[:0])
+		at := i + 1 // the pair with what is before has been found from there
+		for _, part := range parts {
+			if part <= s && part.Neighborhood() != s.Neighborhood() {
+				continue
+			}
+			skipped, _ := slices.BinarySearch(turned[at:], part)
+			for at += skipped; at < len(turned) && turned[at].Neighborhood() == part.Neighborhood(); at++ {
+				if s.Near(turned[at]) {
+					found(s.Rotated(storage.NearTables-n), turned[at].Rotated(storage.NearTables-n))
 				}
 			}
 		}
@@ -250,7 +284,9 @@ func (g *nearing) connect() error {
 		for _, s := range list {
 			g.root[s] = s
 		}
-		nearPairs(list, g.join)
+		for n := range storage.NearTables {
+			nearPairs(list, n, g.join)
+		}
 	}
 	for _, pair := range g.near {
 		g.join(pair[0], pair[1])
@@ -371,33 +407,42 @@ func (g *nearing) write() error {
 }
 
 func (g *nearing) writeTables(ing *storage.Ingestion) error {
+	err := g.inTables(func(_ context.Context, n int) ([]nearPair, error) { return nil, g.writeTable(ing, n) })
+	if err != nil {
+		return err
+	}
+	return g.writeQueue(ing)
+}
+
+// writeTable writes what changes in one table.
+func (g *nearing) writeTable(ing *storage.Ingestion, n int) error {
 	type entry struct {
 		s     storage.SimHash
 		comes bool
 	}
-	for n := range storage.NearTables {
-		var list []entry
-		for _, s := range g.added {
-			list = append(list, entry{s.Rotated(n), true})
+	var list []entry
+	for _, s := range g.added {
+		list = append(list, entry{s.Rotated(n), true})
+	}
+	for _, s := range g.removed {
+		list = append(list, entry{s.Rotated(n), false})
+	}
+	slices.SortFunc(list, func(a, b entry) int { return cmp.Compare(a.s, b.s) })
+	w := ing.Table(storage.NearTable(n))
+	var key []byte
+	for _, e := range list {
+		key = e.s.Append(key[:0])
+		err := error(nil)
+		if e.comes {
+			err = w.Set(key, nil)
+		} else {
+			err = w.Delete(key)
 		}
-		for _, s := range g.removed {
-			list = append(list, entry{s.Rotated(n), false})
-		}
-		slices.SortFunc(list, func(a, b entry) int { return cmp.Compare(a.s, b.s) })
-		w := ing.Table(storage.NearTable(n))
-		for _, e := range list {
-			err := error(nil)
-			if e.comes {
-				err = w.Set(e.s.Append(nil), nil)
-			} else {
-				err = w.Delete(e.s.Append(nil))
-			}
-			if err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
-	return g.writeQueue(ing)
+	return nil
 }
 
 // writeQueue takes the fingerprints off the queue. Those to keep are one of each group that was loaded or made, which

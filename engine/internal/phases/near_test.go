@@ -182,7 +182,9 @@ func TestNearStored(t *testing.T) {
 func TestNearPairs(t *testing.T) {
 	all := someNear(rand.New(rand.NewPCG(1, 2)))
 	got, want := map[[2]storage.SimHash]bool{}, map[[2]storage.SimHash]bool{}
-	nearPairs(all, func(s, t storage.SimHash) { got[[2]storage.SimHash{min(s, t), max(s, t)}] = true })
+	for n := range storage.NearTables {
+		nearPairs(all, n, func(s, t storage.SimHash) { got[[2]storage.SimHash{min(s, t), max(s, t)}] = true })
+	}
 	for i, s := range all {
 		for _, t := range all[i+1:] {
 			if s.Near(t) {

@@ -16,6 +16,8 @@ const (
 	StepInject Step = iota
 	StepUpdateDB
 	StepInvertLinks
+	StepDedup
+	StepMergeLinks
 )
 
 // share says from when on several goroutines share the work of a phase: each has so much of it at least.

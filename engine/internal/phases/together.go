@@ -13,7 +13,12 @@ import (
 
 // partsOf returns where the parts of a segment's range begin that are worth a goroutine each.
 func (p *Phases) partsOf(r storage.Range, pages uint64) (from [][]byte, err error) {
-	return p.share.partsOf(r, int(min(uint64(max(p.env.Processors, 1)), 1+pages/p.share.pages)))
+	return p.share.partsOf(r, p.sharers(pages))
+}
+
+// sharers is how many goroutines share the work that so many pages are.
+func (p *Phases) sharers(pages uint64) int {
+	return int(min(uint64(max(p.env.Processors, 1)), 1+pages/p.share.pages))
 }
 
 // sortParts sorts what sorters hold, by URL, into parts that are worth a goroutine each. A host is in one part.
