@@ -10,6 +10,7 @@ import (
 	"iter"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,6 +81,33 @@ func TestForeignCursor(t *testing.T) {
 			if status != 400 || p.Code != "parameter" || p.Parameter != "cursor" {
 				t.Errorf("%s: status %d: %s", list, status, text)
 			}
+		}
+	}
+}
+
+// TestPagesEnd: the pages of a list, one after the other, have what its stream has, in its order, and come to an end.
+func TestPagesEnd(t *testing.T) {
+	s := newSite(t)
+	for _, path := range []string{
+		"/records?sample=3", "/records?top=3", "/records?regex=html$", "/records?status=db_fetched", "/hosts?top=2",
+		"/links?", "/parses?", "/segments?", "/report/statuses?",
+		"/captures?url=" + url.QueryEscape(s.url+"/mend.html"),
+	} {
+		_, _, stream := s.ask("GET", path, "", "Accept", ndjson)
+		want, got, cursor := strings.Split(strings.TrimSpace(stream), "\n"), []string(nil), ""
+		for len(got) <= len(want) {
+			var page Page[json.RawMessage]
+			_, _, text := s.ask("GET", path+"&limit=1&cursor="+cursor, "")
+			must(t, json.Unmarshal([]byte(text), &page))
+			for _, item := range page.Items {
+				got = append(got, string(item))
+			}
+			if cursor = page.Next; cursor == "" {
+				break
+			}
+		}
+		if cursor != "" || !slices.Equal(got, want) {
+			t.Errorf("%s: the pages have\n%s\nwant\n%s", path, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
 }

@@ -38,13 +38,16 @@ func (h *Handler) records(c *call) (any, error) {
 			from: func(string) iter.Seq2[engine.RecordView, error] { return each(best) },
 		}, err
 	}
-	return list[engine.RecordView]{
+	l := list[engine.RecordView]{
 		from: func(after string) iter.Seq2[engine.RecordView, error] {
 			f.After = after
 			return h.e.Inspect().Records(c.ctx, f)
 		},
-		at: func(r engine.RecordView) string { return r.URL },
-	}, nil
+	}
+	if f.Sample == 0 { // a sample is of all records, also of those before a position: its pages are found by counting
+		l.at = func(r engine.RecordView) string { return r.URL }
+	}
+	return l, nil
 }
 
 func (h *Handler) stats(c *call) (any, error) { return h.e.Inspect().Stats(c.ctx, c.on("hosts")) }
