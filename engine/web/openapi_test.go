@@ -85,6 +85,28 @@ func TestDescriptionWhole(t *testing.T) {
 	walk(d)
 }
 
+// TestDescriptionTells: what an application reads, and what a request may carry, is told of each property, and of none
+// that there is not.
+func TestDescriptionTells(t *testing.T) {
+	components := described(t)["components"].(object)["schemas"].(object)
+	for _, name := range []string{
+		"SearchAnswer", "Hit", "FacetCounts", "FacetCount", "Explanation", "Field", "Suggestion", "Completions",
+		"Completion", "Problem", "seedLines", "targets", "hostNames", "Rate", "indexing", "SegmentNumbers",
+	} {
+		properties := components[name].(object)["properties"].(object)
+		for property, schema := range properties {
+			if about, _ := schema.(object)["description"].(string); about == "" {
+				t.Errorf("nothing is told of %s.%s", name, property)
+			}
+		}
+		for property := range abouts[name] {
+			if properties[property] == nil {
+				t.Errorf("%s has no %s", name, property)
+			}
+		}
+	}
+}
+
 const refPrefix = "#/components/schemas/"
 
 // validator checks JSON against the schemas of the description. Besides what JSON schema demands, an object may not

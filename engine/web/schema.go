@@ -71,6 +71,7 @@ func (s *schemas) component(t reflect.Type) object {
 	schema := object{"type": "object", "properties": properties}
 	s.components[name] = schema // before its fields: they may refer to it
 	s.fields(t, properties, &required)
+	tell(name, properties)
 	schema["required"] = required
 	return ref
 }
