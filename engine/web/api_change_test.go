@@ -190,6 +190,37 @@ func TestNoBody(t *testing.T) {
 	}
 }
 
+// TestCompressedBody: a body that is compressed is refused, with what is taken instead. Its bytes are no seeds.
+func TestCompressedBody(t *testing.T) {
+	h := New(opened(t, t.TempDir()), Options{Token: testToken})
+	for path, kind := range map[string]string{
+		"/seeds": "text/plain", "/dedup-urls": "text/plain", "/recrawl": "application/json",
+	} {
+		for coding, want := range map[string]int{"gzip": 415, "Zstd, gzip": 415, "identity": 200} {
+			body := "http://a.example/"
+			if kind == "application/json" {
+				body = `{"targets":["a.example"]}`
+			}
+			head := map[string]string{
+				"Authorization": "Bearer " + testToken, "Content-Type": kind, "Content-Encoding": coding,
+			}
+			answer := answered(h, request("POST", apiPath+path, body, head))
+			takes := answer.Header.Get("Accept-Encoding")
+			if answer.StatusCode != want || want == 415 && takes != "identity" {
+				t.Errorf("%s, %s: %s, takes %q", path, coding, answer.Status, takes)
+			}
+		}
+	}
+}
+
+// TestTooLargeTells: who sends too much learns how much may be sent.
+func TestTooLargeTells(t *testing.T) {
+	p := problemOf(fmt.Errorf("injecting: %w", &http.MaxBytesError{Limit: bodyMax}))
+	if p.Status != 413 || !strings.Contains(p.Detail, "67108864 bytes") {
+		t.Errorf("status %d: %s", p.Status, p.Detail)
+	}
+}
+
 // TestSeedsWhole: no part of a request with seeds is passed over: files that the parameter file does not name, names
 // without files, or a text in other letters than are read.
 func TestSeedsWhole(t *testing.T) {

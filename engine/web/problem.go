@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/seine-crawler/seine/engine"
@@ -83,7 +84,8 @@ func problemOf(err error) *Problem {
 	case errors.As(err, &wrong):
 		return problem(http.StatusBadRequest, "url", err.Error())
 	case errors.As(err, &large):
-		return problem(http.StatusRequestEntityTooLarge, "too_large", err.Error())
+		return problem(http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body of the request may have "+
+			"%d bytes at most: send it in parts", large.Limit))
 	}
 	for _, k := range kinds {
 		if errors.Is(err, k.err) {

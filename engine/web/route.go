@@ -103,6 +103,9 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, o *route) *Problem
 	if p == nil && o.method == http.MethodPost && o.body == nil {
 		p = noBody(r)
 	}
+	if p == nil && o.body != nil {
+		p = plain(w, r)
+	}
 	if p != nil {
 		return p
 	}
@@ -153,6 +156,16 @@ func noBody(r *http.Request) *Problem {
 		return nil
 	}
 	return bodyProblem(errors.New("this operation takes none"))
+}
+
+// plain is the problem of a body that is compressed: its bytes would be taken for seeds or URLs that are malformed.
+func plain(w http.ResponseWriter, r *http.Request) *Problem {
+	coding := strings.ToLower(strings.Join(r.Header.Values("Content-Encoding"), ","))
+	if coding == "" || coding == "identity" {
+		return nil
+	}
+	w.Header().Set("Accept-Encoding", "identity")
+	return problem(http.StatusUnsupportedMediaType, "media_type", "the body must be sent as it is, not as "+coding)
 }
 
 // answerer is a result that writes itself.
