@@ -214,6 +214,8 @@ func (e *Engine) InvertLinks(ctx context.Context, segment uint32) (InvertReport,
 // the best depends on crawldb only: see Options.DedupOrder. It also groups near-duplicates, see Options.NearDuplicates;
 // that takes work in proportion to the pages that are new, gone or changed since. The next Index adds restored pages to
 // the index, and tells index writers what left it.
+//
+// Errors: ErrNoSegment, before anything is done.
 func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	leave, err := e.begin(ctx, "dedup", true)
 	if err != nil {

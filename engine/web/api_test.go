@@ -163,7 +163,7 @@ func (s *site) apiCalls() map[string]map[string]int {
 		"index_pages": {
 			`{"max_segments":1}`: 200, `{"max_segments":-1}`: 400, `{"segments":[99]}`: 404, "[]": 400,
 		},
-		"dedup":      {"{}": 200, `{"segments":"x"}`: 400},
+		"dedup":      {"{}": 200, `{"segments":"x"}`: 400, `{"segments":[1]}`: 200, `{"segments":[1,99]}`: 404},
 		"dedup_urls": {"": 415, "{}": 415},
 		"purge":      {"{}": 200},
 		"delete":     {`{"targets":["` + s.url + `/copy.html"]}`: 200, `{"targets":[]}`: 400},

@@ -47,10 +47,17 @@ type Deduped struct {
 //
 // Which page is the best is a function of crawldb alone: of what DedupOptions.Order names, then of the URL's
 // key. Neither the order nor the speed in which pages arrived matters. Pages that a live filter denies, which the index
-// does not have, are left out and stay what they are.
+// does not have, are left out and stay what they are. A segment that there is not is ErrNoSegment.
 func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 	if o.Order == nil {
 		o.Order = DefaultDedupOrder()
+	}
+	for _, number := range o.Segments { // a wrong number compares nothing: that must not look as if nothing were equal
+		_, err := SegmentIn(p.env.Store, number, "dedup", storage.SegmentOpen, storage.SegmentSealed,
+			storage.SegmentUpdated, storage.SegmentLinked, storage.SegmentIndexed)
+		if err != nil {
+			return Deduped{}, err
+		}
 	}
 	whole, rules := o.Segments == nil && o.Signatures == nil, p.env.Admission.LiveRules()
 	if whole {
