@@ -266,11 +266,11 @@ var crawlRoutes = []route{
 	},
 	{
 		method: http.MethodPost, path: "/block", name: "block", about: "Request nothing more from hosts",
-		body: hostsBody, result: Blocked{}, do: (*Handler).block,
+		body: hostsBody, result: Blocked{}, status: []int{http.StatusConflict}, do: (*Handler).block,
 	},
 	{
 		method: http.MethodPost, path: "/unblock", name: "unblock", about: "End a block of hosts",
-		body: hostsBody, result: Blocked{}, do: (*Handler).unblock,
+		body: hostsBody, result: Blocked{}, status: []int{http.StatusConflict}, do: (*Handler).unblock,
 	},
 	{
 		method: http.MethodPost, path: "/crawl/stop", name: "stop", about: "End the crawl cleanly",

@@ -221,6 +221,38 @@ func TestTooLargeTells(t *testing.T) {
 	}
 }
 
+// TestReadOnlyDescribed: what a directory that is served for reading only answers to changes, the description has.
+func TestReadOnlyDescribed(t *testing.T) {
+	dir := t.TempDir()
+	e, err := engine.Open(engine.Options{Dir: dir, Memory: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, e.Close())
+	if e, err = engine.Open(engine.Options{Dir: dir, Memory: 64 << 20, ReadOnly: true}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { must(t, e.Close()) })
+	h, d := New(e, Options{Token: testToken}), described(t)
+	v := &validator{d["components"].(object)["schemas"].(object)}
+	for path, body := range map[string]string{
+		"/seeds": `{"urls":["http://a.example/"]}`, "/recrawl": `{"targets":["a.example"]}`,
+		"/delete": `{"targets":["a.example"]}`, "/block": `{"hosts":["a.example"]}`,
+		"/unblock": `{"hosts":["a.example"]}`, "/index": "{}", "/dedup": "{}", "/purge": "{}", "/verify": "{}",
+		"/crawl/rate": `{"delay_seconds":1}`, "/crawl/pause": "", "/crawl/resume": "", "/crawl/stop": "",
+	} {
+		head := map[string]string{"Authorization": "Bearer " + testToken, "Content-Type": "application/json"}
+		answer := answered(h, request("POST", apiPath+path, body, head))
+		text, err := io.ReadAll(answer.Body)
+		must(t, err)
+		r := &route{method: "POST", path: path}
+		err = permits(d, v, r, answer.StatusCode, answer.Header.Get("Content-Type"), string(text))
+		if err != nil {
+			t.Errorf("%s: %v in %s", path, err, text)
+		}
+	}
+}
+
 // TestSeedsWhole: no part of a request with seeds is passed over: files that the parameter file does not name, names
 // without files, or a text in other letters than are read.
 func TestSeedsWhole(t *testing.T) {
