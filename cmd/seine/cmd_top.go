@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,10 +15,12 @@ import (
 	"github.com/seine-crawler/seine/engine/web"
 )
 
-// topHosts is the number of hosts that top shows, and topPause the time between two looks.
+// topHosts is the number of hosts that top shows, topPause the time between two looks, and topUncut a width in which
+// every line fits: what reads a pipe or a file has no edge.
 const (
 	topHosts = 5
 	topPause = time.Second
+	topUncut = 1 << 20
 )
 
 func topCommand(c *console) *cobra.Command {
@@ -33,7 +36,7 @@ func topCommand(c *console) *cobra.Command {
 				return err
 			}
 			return withCrawl(cmd, &f, func(s *web.Client) error {
-				if f.json || !c.screen().isTerminal() {
+				if f.json || !isTerminal(c) || !c.screen().isTerminal() {
 					return c.topOnce(s, f.json)
 				}
 				return c.top(cmd.Context(), s)
@@ -54,7 +57,7 @@ func (c *console) topOnce(s *web.Client, asJSON bool) error {
 	if asJSON {
 		return c.object(now)
 	}
-	_, err = fmt.Fprintln(c.out, strings.Join(topLines(&now, nil, 0, 0), "\n"))
+	_, err = fmt.Fprintln(c.out, strings.Join(topLines(&now, nil, topUncut, 0), "\n"))
 	return err
 }
 
@@ -68,7 +71,15 @@ func (c *console) top(ctx context.Context, s *web.Client) error {
 	var rates []float64
 	for {
 		now, err := s.Status()
-		if err != nil || !now.Running {
+		gone := errors.Is(err, web.ErrGone) || errors.Is(err, web.ErrNotAsked) // most crawls end with their process
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case gone, err == nil && !now.Running:
+			screen.leave() // what is said stands below
+			_, err = fmt.Fprintf(c.err, "seine: the crawl of process %s has ended\n", s.Process())
+			return err
+		case err != nil:
 			return err
 		}
 		if now.Newest != nil {
