@@ -44,11 +44,17 @@ func alerts(s *Status, recent []Sample, writers []SendReport) (list []Alert) {
 		} else if s.Progress.NoDNS { // hosts whose addresses are known go on, so it need not be the cause
 			add(AlertNetwork, AlertBroken, dnsDeadHelp, "DNS does not answer: hosts whose addresses are not known wait")
 		}
-		if left, rate, ok := diskLasts(s, recent); ok && c.Kind != CauseDiskFull {
+		if left, rate, ok := diskLasts(s, recent); ok && c.Kind != CauseDiskFull && hasRoom(s) {
 			add(AlertDiskFull, AlertLook, "free some space on it, or stop the crawl",
 				"the disk is full in %s at this rate: %s free, %s less each hour", hours(left),
 				size(float64(s.Store.DiskFreeBytes)), size(rate*3600))
 		}
+	}
+	// A crawl that the disk ended indexes what it has, and then often goes with its process: who looks must see why.
+	if full := s.Running && s.Progress != nil && s.Progress.Cause.Kind == CauseDiskFull; !full && !hasRoom(s) {
+		add(AlertDiskFull, AlertLook, "free some space on it: with "+
+			size(float64(visit.DiskEnough(s.Store.DiskTotalBytes)))+" a crawl goes on",
+			"the disk is nearly full: %s are free, with which nothing is fetched", size(float64(s.Store.DiskFreeBytes)))
 	}
 	if s.Stopped == StopFailed {
 		add(AlertCrawl, AlertBroken, "", "the last crawl failed: %s", s.Error)
@@ -86,6 +92,11 @@ func alerts(s *Status, recent []Sample, writers []SendReport) (list []Alert) {
 		return rank(a.Level) - rank(b.Level)
 	})
 	return list
+}
+
+// hasRoom reports whether the disk has the space that fetching needs, as far as is known.
+func hasRoom(s *Status) bool {
+	return s.Store.DiskTotalBytes == 0 || s.Store.DiskFreeBytes >= visit.DiskLow(s.Store.DiskTotalBytes)
 }
 
 // diskLasts returns how long the disk lasts until fetchers must wait, and the bytes by which its free space shrinks

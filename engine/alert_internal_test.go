@@ -50,6 +50,15 @@ func TestAlerts(t *testing.T) {
 		{"no samples", nil, nil, nil, "", ""},
 		{"disk full", func(s *Status) { s.Progress.Cause.Kind = CauseDiskFull }, spaced(120, shrinks(1e9)), nil,
 			"disk_full broken", "the cause"},
+		{"disk full without a crawl", func(s *Status) {
+			s.Running, s.Progress, s.Store.DiskFreeBytes = false, nil, 30e6
+		}, nil, nil, "disk_full look", "the disk is nearly full: 30 MB are free, with which nothing"},
+		{"disk full while it ends", func(s *Status) { s.Store.DiskFreeBytes = 30e6 }, spaced(120, shrinks(100e6)), nil,
+			"disk_full look", "the disk is nearly full: 30 MB are free, with which nothing"},
+		{"room without a crawl", func(s *Status) { s.Running, s.Progress = false, nil }, nil, nil, "", ""},
+		{"a disk that says nothing", func(s *Status) {
+			s.Running, s.Progress, s.Store.DiskFreeBytes, s.Store.DiskTotalBytes = false, nil, 0, 0
+		}, nil, nil, "", ""},
 		// 99.7 GB at 10 MB/s are 2.77 hours.
 		{"disk fills", nil, spaced(120, shrinks(10e6)), nil, "disk_full look",
 			"in 3 h at this rate: 100 GB free, 36 GB"},

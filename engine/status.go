@@ -176,7 +176,7 @@ type AlertKind string
 
 // The alerts.
 const (
-	AlertDiskFull   AlertKind = "disk_full"   // fetchers wait for space, or will within a day at the present rate
+	AlertDiskFull   AlertKind = "disk_full"   // too little space to fetch, or within a day at the present rate
 	AlertDiskSilent AlertKind = "disk_silent" // a sync does not end, or disk operations took longer than 5 s
 	AlertStore      AlertKind = "store"       // flushes or compactions failed
 	AlertMemory     AlertKind = "memory"      // Go has more memory than Options.Memory
