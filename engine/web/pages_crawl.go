@@ -32,6 +32,11 @@ type crawlView struct {
 	Stored    uint64 // bytes in the store and in WARC files
 	Shares    []shareBar
 	Done      string // what a button did
+
+	CauseLevel engine.AlertLevel // of an alert that says what the cause says; "": none does
+	Others     []engine.Alert    // that say something else
+	Polite     int               // hosts that wait for their delay, without those that demanded a pause
+	Empty      int               // hosts that have nothing to fetch, without those of which this is not known yet
 }
 
 // crawlState is the crawl in a few words, for the head of every page.
@@ -95,6 +100,31 @@ func stateOf(s *engine.Status) crawlState {
 	return state
 }
 
+// fillHosts counts each host in memory once.
+func (v *crawlView) fillHosts() {
+	if g := v.Progress; g != nil {
+		v.Polite = max(g.HostsWaiting-g.HostsThrottled, 0)
+		v.Empty = max(g.HostsDormant-v.Refills, 0)
+	}
+}
+
+// foldAlerts makes one of the cause and of an alert that says the same, or what helps in the same way.
+func (v *crawlView) foldAlerts() {
+	var c engine.Cause
+	if v.Running && v.Progress != nil {
+		c = v.Progress.Cause
+	}
+	for _, a := range v.Alerts {
+		if c.Text != "" && (a.Text == c.Text || a.Help != "" && a.Help == c.Help) {
+			if v.CauseLevel == "" { // the worst comes first
+				v.CauseLevel = a.Level
+			}
+		} else {
+			v.Others = append(v.Others, a)
+		}
+	}
+}
+
 // spans are the spans of time that charts show, by the value of the parameter.
 var spans = []struct {
 	name, text string
@@ -128,6 +158,8 @@ func (h *Handler) crawlPage(w http.ResponseWriter, r *http.Request) {
 	v.drawCharts(p)
 	v.fillPipeline(p)
 	v.fillCounts()
+	v.fillHosts()
+	v.foldAlerts()
 	p.Body = v
 	h.show(w, http.StatusOK, "crawl", p)
 }

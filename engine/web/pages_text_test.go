@@ -383,3 +383,21 @@ func TestLanguageNames(t *testing.T) {
 		t.Errorf("%d languages, with %q for Latin", len(coded), coded["Latin"])
 	}
 }
+
+// TestListsOfLinks: the text of a link to an Arabic page does not turn its line round, in which the URL comes first as
+// in the others; and a list that is cut says so.
+func TestListsOfLinks(t *testing.T) {
+	v := &urlView{}
+	for range 41 {
+		v.Outlinks = append(v.Outlinks, engine.OutlinkView{URL: "http://a.example/", Anchor: "شبكة"})
+	}
+	v.OutlinkCount = 57
+	var b strings.Builder
+	must(t, templates["url"].ExecuteTemplate(&b, "layout", &page{Room: "urls", Body: v}))
+	body := b.String()
+	line := `<li><a href="/url?url=http%3A%2F%2Fa.example%2F"><bdi>http://a.example/</bdi></a> ` +
+		`<q><bdi>شبكة</bdi></q></li>`
+	if n := strings.Count(body, line); n != 40 || !strings.Contains(body, "These are the first 40.") {
+		t.Errorf("%d of 40 lines, or it does not say that there are more: %s", n, body)
+	}
+}
