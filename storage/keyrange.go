@@ -3,6 +3,7 @@
 package storage
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -281,6 +282,13 @@ func SplitLinkdbKey(key []byte) (target []byte, segment uint32, err error) {
 		return nil, 0, corrupt("linkdb key %q", key)
 	}
 	return key[:n], binary.BigEndian.Uint32(key[n+1:]), nil
+}
+
+// LinkdbTarget returns the target of a linkdb key, and of the beginning of one as much as it has: where parts of linkdb
+// begin that leave a target whole. It is a slice of key.
+func LinkdbTarget(key []byte) []byte {
+	target, _, _ := bytes.Cut(key, []byte{keySeparator})
+	return target
 }
 
 // AppendSignatureKey appends the relative key of a page under its signature.

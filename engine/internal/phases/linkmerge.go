@@ -116,11 +116,7 @@ func (p *Phases) mergings(ing *storage.Ingestion, most int, place []byte, of mer
 			return nil, err
 		}
 		for _, key := range tables[1:] {
-			target, _, err := storage.SplitLinkdbKey(key)
-			if err != nil {
-				return nil, err
-			}
-			if !bytes.Equal(target, from[len(from)-1]) {
+			if target := storage.LinkdbTarget(key); !bytes.Equal(target, from[len(from)-1]) {
 				from = append(from, target)
 			}
 		}

@@ -211,3 +211,62 @@ func TestMergeLinksPart(t *testing.T) {
 	merge("without a bound, from the first on", ctx, 0,
 		LinksMerged{Targets: targets - 1, Rows: (targets - 1) * many, Done: true})
 }
+
+// TestMergeLinksParts: where tables of linkdb begin makes no difference, be it at any row of a target or at a host, as
+// tables with the tombstone of a part do (Excise).
+func TestMergeLinksParts(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	merged := func(processors int, bounds func(w *world, rows [][]byte) [][]byte) (
+		links map[storedLink]bool, rows map[urlkey.Key]int, r LinksMerged,
+	) {
+		w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+		defer w.close()
+		w.processors = processors
+		w.restart()
+		w.inject("http://from.example/")
+		pages := []string{"http://a.example/", "http://a.example/b", "http://b.example/", "http://c.example/"}
+		for i := range rowsLeft + 3 {
+			segment := w.seal(page{url: fmt.Sprintf("http://from.example/%d", i), links: pages[:len(pages)-i%2]})
+			if _, err := w.p.UpdateDB(ctx, segment); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.p.InvertLinks(ctx, segment); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.p.share.partsOf = func(r storage.Range, n int) ([][]byte, error) {
+			var rows [][]byte
+			sc := w.store.Scan(r, nil, nil)
+			for sc.Next() {
+				rows = append(rows, bytes.Clone(sc.Key()))
+			}
+			return append([][]byte{nil}, bounds(w, rows)...), sc.Close()
+		}
+		r, err := w.p.MergeLinks(ctx, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		links, rows = w.linkdb()
+		return links, rows, r
+	}
+	links, rows, report := merged(1, func(*world, [][]byte) [][]byte { return nil })
+	if report.Targets == 0 {
+		t.Fatalf("%+v: nothing to merge", report)
+	}
+	for name, bounds := range map[string]func(w *world, rows [][]byte) [][]byte{
+		"a row":       func(_ *world, rows [][]byte) [][]byte { return rows[2:3] },
+		"rows of one": func(_ *world, rows [][]byte) [][]byte { return rows[1:3] },
+		"all rows":    func(_ *world, rows [][]byte) [][]byte { return rows[1:] },
+		"a host": func(w *world, _ [][]byte) [][]byte {
+			return [][]byte{[]byte(w.key("http://b.example/").HostKey())}
+		},
+		"behind all":   func(*world, [][]byte) [][]byte { return [][]byte{[]byte("zz")} },
+		"within a key": func(w *world, _ [][]byte) [][]byte { return [][]byte{[]byte(w.key("http://a.example/b"))} },
+	} {
+		gotLinks, gotRows, got := merged(3, bounds)
+		if !maps.Equal(gotLinks, links) || !maps.Equal(gotRows, rows) || got != report {
+			t.Errorf("%s: %+v, rows %v, want %+v, rows %v", name, got, gotRows, report, rows)
+		}
+	}
+}
