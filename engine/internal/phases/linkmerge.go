@@ -110,7 +110,7 @@ func (p *Phases) mergeRows(ctx context.Context, most int, result *LinksMerged) (
 func (p *Phases) mergings(ing *storage.Ingestion, most int, place []byte, of merging) ([]merging, error) {
 	from := [][]byte{nil}
 	if most == 0 {
-		room := max(4*p.env.TableBytes/of.limit, 1) // two where memory is short
+		room := max(4*p.env.TableBytes/of.limit, 1) // the memory of four sorters, as other phases take
 		tables, err := p.share.partsOf(storage.Linkdb(), int(min(int64(max(p.env.Processors, 1)), room)))
 		if err != nil {
 			return nil, err
