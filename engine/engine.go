@@ -145,7 +145,7 @@ func (w *work) openRooms() (err error) {
 		return err
 	}
 	w.indexMu, w.near.store = w.index.Writing(), w.store
-	w.giveWay = w.index.NewPace().Worked
+	w.giveWay, w.answering = w.index.NewPace().Worked, w.index.Answering
 	w.answers = newAnswers(o.shares().answers, func() uint64 { return w.index.Generation() + w.near.changes() })
 	w.setIdle(true)
 	w.inspect = inspect.New(inspect.Env{

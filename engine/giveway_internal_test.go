@@ -65,3 +65,53 @@ func TestPhasesGiveWay(t *testing.T) {
 		}
 	}
 }
+
+// answeredContext calls answered whenever the search looks whether it is to end.
+type answeredContext struct {
+	context.Context
+	answered func()
+}
+
+func (c answeredContext) Err() error {
+	c.answered()
+	return nil
+}
+
+// TestAnswersGoFirst: what gives way does so until a search has the texts of its hits.
+func TestAnswersGoFirst(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<title>page %s</title><p>net", r.URL.Path)
+	}))
+	defer s.Close()
+	e, err := Open(Options{Dir: t.TempDir(), AllowPrivate: true, Delay: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	ctx, urls := context.Background(), []string{}
+	for i := range 3 * describeStep {
+		urls = append(urls, fmt.Sprintf("%s/%d", s.URL, i))
+	}
+	if _, err := e.Crawl(ctx, CrawlOptions{Inject: InjectOptions{URLs: urls}}); err != nil {
+		t.Fatal(err)
+	}
+	first, begun, looks := false, 0, 0
+	e.w.answering = func() (end func()) {
+		first = true
+		begun++
+		return func() { first = false }
+	}
+	r, err := e.Search(answeredContext{ctx, func() {
+		if looks++; !first {
+			t.Error("a search looks at its context and nothing gives way to it")
+		}
+	}}, "net", SearchOptions{Limit: len(urls)})
+	if err != nil || len(r.Hits) != len(urls) || looks < 3 {
+		t.Fatalf("%d hits after %d looks, %v", len(r.Hits), looks, err)
+	}
+	if first || begun != 1 {
+		t.Errorf("%d answers began, and one has not ended: %v", begun, first)
+	}
+}

@@ -117,6 +117,7 @@ func (e *Engine) Search(ctx context.Context, query string, o SearchOptions) (Sea
 	}
 	defer leave()
 	e.w.prefer()
+	defer e.w.answering()()
 	r, err := e.w.search(ctx, query, o)
 	if err != nil {
 		return r, fmt.Errorf("searching for %q: %w", query, err)

@@ -48,8 +48,10 @@ type work struct {
 	looks     titleLooks
 	// giveWay is called by phases where they sort and join: see index.Pace.
 	giveWay func(worked time.Duration)
-	idle    atomic.Bool  // searches have the memory of a crawl
-	unfit   atomic.Int64 // documents that the index refused
+	// answering has them give way until the function that it returns is called: see index.Index.Answering.
+	answering func() (end func())
+	idle      atomic.Bool  // searches have the memory of a crawl
+	unfit     atomic.Int64 // documents that the index refused
 
 	// again says how to seal a segment that a lost store had sealed; nil: it was never sealed. Repair and Rebuild set
 	// it.

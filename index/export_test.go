@@ -119,9 +119,3 @@ func (n *node) needsValues() bool {
 	}
 	return n.kind == nodeValue
 }
-
-// Searching counts a search that runs until end is called.
-func (x *Index) Searching() (end func()) {
-	x.searching.Add(1)
-	return func() { x.searching.Add(-1) }
-}

@@ -251,7 +251,7 @@ func TestHoldGivesWay(t *testing.T) {
 		c.use(x)
 		end := func() {}
 		if beside {
-			end = x.Searching()
+			end = x.Answering()
 		}
 		makeAll()
 		end()

@@ -133,6 +133,7 @@ type Index struct {
 	merging   sync.Mutex    // held by merges: they take turns. Taken before writers
 	reserved  atomic.Uint32 // the last number of an index segment that a Builder or merge has
 	searching atomic.Int64  // searches that run
+	answering atomic.Int64  // see Answering
 	gaveWay   atomic.Int64  // steps of waits for them, see Pace
 	clock     clock         // of these waits
 	yielding  atomic.Bool   // see Yield

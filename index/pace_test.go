@@ -85,7 +85,7 @@ func TestPaceBalance(t *testing.T) {
 	if c.slept > 0 {
 		t.Errorf("waited for %v although nothing searches", c.slept)
 	}
-	defer x.Searching()()
+	defer x.Answering()()
 	p.Worked(time.Millisecond)
 	if c.slept < credit-2*time.Millisecond || c.slept > credit+paceTimer {
 		t.Errorf("waited for %v at first, of a credit of %v", c.slept, credit)
@@ -111,7 +111,7 @@ func TestPaceBalance(t *testing.T) {
 func TestPaceEnds(t *testing.T) {
 	_, x := newStore(t)
 	p := x.NewPace()
-	over, slept := x.Searching(), 0
+	over, slept := x.Answering(), 0
 	x.SetClock(func() time.Time { return time.Unix(0, int64(slept)*int64(time.Millisecond)) }, func(time.Duration) {
 		if slept++; slept == 5 {
 			over()

@@ -105,6 +105,7 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (r Res
 	}
 	x.searching.Add(1)
 	defer x.searching.Add(-1)
+	defer x.Answering()()
 	if o.Limit <= 0 {
 		o.Limit = 10
 	}
