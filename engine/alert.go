@@ -59,6 +59,10 @@ func alerts(s *Status, recent []Sample, writers []SendReport) (list []Alert) {
 	if s.Stopped == StopFailed {
 		add(AlertCrawl, AlertBroken, "", "the last crawl failed: %s", s.Error)
 	}
+	if s.Stopped == StopKilled {
+		add(AlertCrawl, AlertLook, "run it again: it goes on where it was, and nothing that was stored is lost",
+			"the last crawl was cut off: its process was killed, or the machine went down")
+	}
 	t := &s.Store.Tables
 	if t.BackgroundErrors > 0 {
 		add(AlertStore, AlertBroken, "check the disk",

@@ -75,6 +75,7 @@ const (
 	StopInterrupted StopReason = "interrupted" // the context ended, or Close was called
 	StopAborted     StopReason = "aborted"     // CrawlOptions.Abort ended
 	StopFailed      StopReason = "failed"      // the error that Crawl returned
+	StopKilled      StopReason = "killed"      // its process ended before it did; only Status says so
 )
 
 // laterHelp is what helps where only time does.

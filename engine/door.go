@@ -121,6 +121,9 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	sending, cancel := e.within(c.abort)
 	defer cancel()
 	c.sending = sending
+	if err := storeEnded(e.w.store, &endedCrawl{Started: c.started}); err != nil {
+		return CrawlReport{}, fmt.Errorf("crawling: %w", err)
+	}
 	samples, err := startSampler(c, &e.history)
 	if err != nil {
 		return CrawlReport{}, fmt.Errorf("crawling: %w", err)
@@ -143,7 +146,11 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	report := c.report(final.Cause)
 	c.show(final)
 	samples.end()
-	e.last.Store(&lastCrawl{c.started, e.w.now(), c.stopped, err, final})
+	last := newLast(c.started, e.w.now(), c.stopped, err, final)
+	e.last.Store(last)
+	if err := storeEnded(e.w.store, &last.endedCrawl); err != nil {
+		e.w.warn(err)
+	}
 	if err != nil {
 		return report, fmt.Errorf("crawling: %w%s", err, advice(err))
 	}

@@ -42,6 +42,7 @@ type Engine struct {
 type sights struct {
 	crawl   atomic.Pointer[conductor] // the running crawl; nil: none is
 	last    atomic.Pointer[lastCrawl] // the one that ended last; nil: none has
+	before  *endedCrawl               // the last one of an earlier process, when this one began; nil: there was none
 	fetch   atomic.Pointer[oneFetch]  // the running call of Fetch; nil: none is
 	census  census
 	history history
@@ -61,7 +62,11 @@ func Open(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, damage(err, o.Dir)
 	}
-	e := &Engine{w: w}
+	before, err := loadEnded(w.store)
+	if err != nil {
+		return nil, errors.Join(damage(err, o.Dir), w.close())
+	}
+	e := &Engine{w: w, sights: sights{before: before}}
 	e.guard.init(o.ReadOnly)
 	e.Upkeep = &Upkeep{w: w, g: &e.guard, running: &e.running}
 	return e, nil

@@ -103,11 +103,3 @@ func goMemory() (heap, all uint64) {
 	metrics.Read(samples)
 	return samples[0].Value.Uint64(), samples[1].Value.Uint64() - samples[2].Value.Uint64()
 }
-
-// lastCrawl is the crawl that an Engine ran last.
-type lastCrawl struct {
-	started, ended time.Time
-	stopped        StopReason
-	err            error
-	progress       Progress
-}

@@ -15,9 +15,10 @@ type Status struct {
 	Time    time.Time `json:"time"`    // when it was read, by Options.Now
 	Running bool      `json:"running"` // a crawl runs, or a call of Fetch; it does until that returns
 
-	// Of the crawl or fetch that runs, or of the last one that this Engine ran; all are zero if there was none.
+	// Of the crawl or fetch that runs, or of the last one that this Engine ran, or else of the last crawl of an earlier
+	// process, of which Progress and Newest are not known; all are zero if there was none.
 	Started  time.Time  `json:"started,omitzero"`
-	Ended    time.Time  `json:"ended,omitzero"`    // zero while it runs
+	Ended    time.Time  `json:"ended,omitzero"`    // zero while it runs, and of StopKilled
 	Stopping bool       `json:"stopping"`          // it runs and its end was requested: by Stop, or by its context
 	Stopped  StopReason `json:"stopped,omitempty"` // "" while it runs
 	Error    string     `json:"error,omitempty"`   // that Crawl returned

@@ -62,13 +62,12 @@ func (i *Inspector) Status() (Status, error) {
 		p := b.progress(w, func(f *fetching) { s.look(w, f, &shares) })
 		s.running(&p)
 	} else if l := i.last.Load(); l != nil {
-		s.Started, s.Ended, s.Stopped = l.started.UTC(), l.ended.UTC(), l.stopped
-		if l.err != nil {
-			s.Error = l.err.Error()
-		}
+		s.addLast(&l.endedCrawl)
 		p := l.progress
 		p.doing = nil
-		s.Progress, s.Newest = &p, i.history.newest(l.started)
+		s.Progress, s.Newest = &p, i.history.newest(l.Started)
+	} else if i.before != nil {
+		s.addLast(i.before)
 	}
 	return s, i.addAlerts(&s)
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
 )
@@ -93,6 +94,36 @@ func TestButtonsLive(t *testing.T) {
 		if strings.Contains(steer, "Resume") != paused || !strings.Contains(steer, "Stop") ||
 			strings.Contains(steer, "<details") {
 			t.Errorf("paused %v: %q", paused, steer)
+		}
+	}
+}
+
+// TestLastCrawlShown: the dashboard tells of the last crawl, also of one of an earlier process, and why it failed once.
+func TestLastCrawlShown(t *testing.T) {
+	began := time.Now().Add(-3 * time.Hour)
+	failed := engine.Alert{Kind: engine.AlertCrawl, Level: engine.AlertBroken, Text: "the last crawl failed: no disk"}
+	for _, c := range []struct {
+		status engine.Status
+		want   []string
+	}{
+		{engine.Status{Started: began, Stopped: engine.StopKilled}, []string{"last crawl began3 h ago"}},
+		{engine.Status{
+			Started: began, Ended: began.Add(time.Hour), Stopped: engine.StopFailed, Error: "no disk",
+			Alerts: []engine.Alert{failed},
+		}, []string{"last crawl ended2 h ago", "Broken: the last crawl failed: no disk"}},
+		{engine.Status{
+			Started: began, Ended: began.Add(time.Hour), Stopped: engine.StopDone,
+			Progress: &engine.Progress{Elapsed: time.Hour},
+		}, []string{"ran for1 h"}},
+	} {
+		_, text := dashboard(t, c.status)
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s\nwant %s", text, want)
+			}
+		}
+		if c.status.Error != "" && strings.Count(text, c.status.Error) != 1 || strings.Contains(text, "is 0") {
+			t.Error(text)
 		}
 	}
 }
