@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/engine/internal/inspect"
@@ -134,6 +135,7 @@ func (w *work) openRooms() (err error) {
 	w.segments = w.newSegments()
 	w.phases = phases.New(phases.Env{
 		Store: w.store, Admission: w.admission, Sorter: w.sorter, TableBytes: o.shares().keyTable, Now: o.Now,
+		GiveWay:    func(worked time.Duration) { w.giveWay(worked) },
 		Processors: o.sharers(), Busy: func(of phases.Step) func() { return w.stages.time(sharedStages[of]) },
 		SorterOf: func(bytes int64, combine func(dst, a, b []byte) []byte) *storage.Sorter {
 			return w.sorterOf(bytes)(combine)

@@ -23,7 +23,7 @@ type Run struct {
 	src        source
 	key, value []byte
 	err        error
-	pacer      pacer
+	pacer      Pacer
 }
 
 // Next moves to the next pair; the first call moves to the first one. It returns false at the end and on
@@ -32,7 +32,7 @@ func (r *Run) Next() bool {
 	if r.err != nil || r.src == nil {
 		return false
 	}
-	r.pacer.pair()
+	r.pacer.Step()
 	key, value, ok, err := r.src.next()
 	if err != nil {
 		r.err = fmt.Errorf("reading a sorted run: %w", err)

@@ -27,30 +27,9 @@ type SorterOptions struct {
 	// spilling and again while merging. dst overlaps neither a nor b. It runs on the goroutine that calls
 	// Add, Sort or the run's Next.
 	Combine func(dst, a, b []byte) []byte
-	// GiveWay, if not nil, is called after each giveWayPairs calls of Add, and of Next of a run, on the goroutine that
-	// made them, with the time since the call before: so whoever sorts, and whoever reads what is sorted, can wait for
-	// work that is more urgent.
+	// GiveWay, if not nil, is that of a Pacer, whose steps are calls of Add, and of Next of a run, on the goroutine that
+	// made them: so whoever sorts, and whoever reads what is sorted, can wait for work that is more urgent.
 	GiveWay func(worked time.Duration)
-}
-
-// giveWayPairs is so few because what is done with a pair may take 100 µs, and so many because it may take .1.
-const giveWayPairs = 64
-
-// pacer counts the pairs of one goroutine. The zero value gives way to nothing.
-type pacer struct {
-	giveWay func(worked time.Duration)
-	pairs   int
-	since   time.Time // zero until the first pair
-}
-
-func (p *pacer) pair() {
-	if p.pairs++; p.giveWay == nil || p.pairs%giveWayPairs != 1 {
-		return
-	}
-	if !p.since.IsZero() {
-		p.giveWay(time.Since(p.since))
-	}
-	p.since = time.Now()
 }
 
 // FoldLast is a Combine that keeps the value that was added last.
@@ -74,7 +53,7 @@ type Sorter struct {
 	bytes  int64
 	ended  bool
 	err    error
-	pacer  pacer
+	pacer  Pacer
 }
 
 // NewSorter returns an empty sorter. It allocates memory and creates files only when needed. Close it.
@@ -87,7 +66,7 @@ func NewSorter(o SorterOptions) *Sorter {
 	}
 	o.MemoryBytes = max(o.MemoryBytes, SorterMinBytes)
 	chunk := int(min(o.MemoryBytes/4, arenaChunkBytes))
-	return &Sorter{o: o, arena: arena{chunkBytes: chunk}, pacer: pacer{giveWay: o.GiveWay}}
+	return &Sorter{o: o, arena: arena{chunkBytes: chunk}, pacer: NewPacer(o.GiveWay)}
 }
 
 // Len returns the number of pairs added so far.
@@ -115,7 +94,7 @@ func (t *Sorter) Add(key, value []byte) error {
 			return t.fail(err)
 		}
 	}
-	t.pacer.pair()
+	t.pacer.Step()
 	ref := t.arena.add(key, value)
 	if len(t.index) == cap(t.index) {
 		index := make([]sortEntry, len(t.index), len(t.index)+t.room()) // append and slices.Grow add a quarter
@@ -171,7 +150,7 @@ func (t *Sorter) Sort() (*Run, error) {
 	if len(t.index) > 0 || len(sources) == 0 {
 		sources = append(sources, t.memory())
 	}
-	return &Run{src: t.folded(newMerge(sources)), pacer: pacer{giveWay: t.o.GiveWay}}, nil
+	return &Run{src: t.folded(newMerge(sources)), pacer: NewPacer(t.o.GiveWay)}, nil
 }
 
 // memory sorts the pairs in memory.

@@ -225,7 +225,9 @@ func (d *dedupLookup) findFresh(ctx context.Context, to *groupedPages) error {
 func (d *dedupLookup) findAll(ctx context.Context, to *groupedPages) error {
 	sc := d.p.env.Store.Scan(storage.Signatures(), nil, nil)
 	defer sc.Close()
+	way := storage.NewPacer(d.p.env.GiveWay)
 	for n := 0; sc.Next(); n++ {
+		way.Step()
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -305,7 +307,9 @@ func (d *dedupLookup) findAllNear(ctx context.Context, pages *storage.Scanner, t
 	defer groups.Close()
 	more := groups.Next()
 	var key []byte
+	way := storage.NewPacer(d.p.env.GiveWay)
 	for ok, n := pages.Next(), 0; ok; n++ {
+		way.Step()
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}

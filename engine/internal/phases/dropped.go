@@ -184,7 +184,9 @@ func (d *dropping) all(ctx context.Context, segments []uint32) (err error) {
 	}
 	var key []byte
 	v.at = v.captures.Next()
+	way := storage.NewPacer(d.p.env.GiveWay)
 	for n := 0; v.at; n++ {
+		way.Step()
 		if n%ctxCheckPages == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -235,7 +237,9 @@ func (d *dropping) segment(ctx context.Context, number uint32) (err error) {
 	pages, v := d.p.env.Store.Scan(storage.ParseLinks(number), nil, nil), d.versions()
 	defer func() { err = errors.Join(err, pages.Close(), v.close()) }()
 	var first []byte
+	way := storage.NewPacer(d.p.env.GiveWay)
 	for n := 0; pages.Next(); n++ {
+		way.Step()
 		if n%ctxCheckPages == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -78,7 +78,7 @@ func (p *Phases) mergeRows(ctx context.Context, most int, result *LinksMerged) (
 	}
 	ing := store.NewIngestion()
 	defer ing.Abort()
-	parts, err := p.mergings(ing, most, place, merging{limit: limit, left: left})
+	parts, err := p.mergings(ing, most, place, merging{limit: limit, left: left, way: storage.NewPacer(p.env.GiveWay)})
 	if err != nil {
 		return err
 	}
@@ -167,6 +167,7 @@ type merging struct {
 	limit       int64
 	left        int
 	stale       staleNotes
+	way         storage.Pacer
 
 	next            []byte // nil: all were looked at
 	targets, merged uint64 // as in LinksMerged
@@ -219,6 +220,7 @@ func (m *merging) target() (read int, more bool, err error) {
 			break
 		}
 		read++
+		m.way.Step()
 		if size += int64(len(m.rows.Value())); size <= m.limit {
 			m.keys = append(m.keys, bytes.Clone(m.rows.Key()))
 			m.values = append(m.values, bytes.Clone(m.rows.Value()))

@@ -125,7 +125,9 @@ func (g *nearing) classified(
 	defer pages.Close()
 	defer table.Close()
 	var key []byte
+	way := storage.NewPacer(g.p.env.GiveWay)
 	for n, s := range part {
+		way.Step()
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
@@ -169,7 +171,9 @@ func (g *nearing) findInTable(ctx context.Context, n int) (found []nearPair, err
 	defer sc.Close()
 	var parts []storage.SimHash
 	var key []byte
+	way := storage.NewPacer(g.p.env.GiveWay)
 	for i, s := range rotated(g.added, n) {
+		way.Step()
 		if i%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -25,7 +25,7 @@ var (
 	ErrWrongState = errors.New("the segment is in another state")
 )
 
-// Env is what the phases need. All fields but Sitemaps, Busy and Warn are required.
+// Env is what the phases need. All fields but Sitemaps, Busy, GiveWay and Warn are required.
 type Env struct {
 	Store     *storage.Store
 	Admission *admission.Admission
@@ -42,7 +42,10 @@ type Env struct {
 	// Busy measures the goroutine that calls it, which a phase has started, until stop is called there; nil: nobody
 	// measures.
 	Busy func(of Step) (stop func())
-	Now  func() time.Time
+	// GiveWay returns when something that people wait for has had the processors, or soon. Loops call it again and
+	// again with the time that they worked, on any goroutine, as those over sorters do; nil: they give way to nothing.
+	GiveWay func(worked time.Duration)
+	Now     func() time.Time
 	// Normalizers are applied to seeds.
 	Normalizers policy.URLNormalizers
 	Scorer      policy.Scorer

@@ -139,7 +139,9 @@ func (c *collector) collect(ctx context.Context, from, to []byte) (err error) {
 	defer sc.Close()
 	known := storage.NewFinder(c.p.env.Store, storage.Crawldb())
 	defer func() { err = errors.Join(err, known.Close()) }()
+	way := storage.NewPacer(c.p.env.GiveWay)
 	for n := 0; sc.Next(); n++ {
+		way.Step()
 		if n%ctxCheckPages == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
