@@ -65,7 +65,7 @@ func (h *Handler) changes(r *http.Request) bool {
 	case list != nil:
 		return slices.ContainsFunc(list, func(o *route) bool { return o.method == r.Method })
 	}
-	return path != "/" && path != apiPath+"/"
+	return path != "/" && path != apiPath+"/" && path != apiPath
 }
 
 func needsToken() *Problem {

@@ -47,18 +47,18 @@ func (h *Handler) routeMetrics() {
 	h.metrics = newMetrics(h.currentStatus)
 	serve := promhttp.HandlerFor(h.metrics.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: quickTime})
 	h.handle(http.MethodGet, "/metrics", serve.ServeHTTP)
-	h.handle(http.MethodGet, "/ops/{name}", opsFile)
+	h.handle(http.MethodGet, "/ops/{name}", h.opsFile)
 }
 
 // opsTypes are the files for those who watch over crawls: a dashboard for Grafana, alert rules for Prometheus.
 var opsTypes = map[string]string{"grafana.json": "application/json", "alerts.yml": "application/yaml"}
 
 // opsFile sends one of them.
-func opsFile(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) opsFile(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	body, err := assets.ReadFile("assets/ops/" + name)
 	if opsTypes[name] == "" || err != nil {
-		http.NotFound(w, r)
+		h.noPage(w, r)
 		return
 	}
 	sendBody(w, http.StatusOK, opsTypes[name], body)

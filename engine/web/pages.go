@@ -188,7 +188,7 @@ func (h *Handler) deny(w http.ResponseWriter, r *http.Request, p *Problem) {
 
 // noPage answers requests for what nothing else answers.
 func (h *Handler) noPage(w http.ResponseWriter, r *http.Request) {
-	if !readsOnly(r.Method) {
+	if !readsOnly(r.Method) || r.Method == http.MethodOptions {
 		w.Header().Set("Allow", "GET, HEAD")
 		h.deny(w, r, problem(http.StatusMethodNotAllowed, "method", "pages take GET and HEAD"))
 		return

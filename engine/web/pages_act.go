@@ -101,6 +101,9 @@ func setRate(_ context.Context, e *engine.Engine, form url.Values) (done doneTo,
 		}
 		r.Fetchers = &n
 	}
+	if r == (Rate{}) {
+		return done, badForm{"Nothing was set: both fields are empty"}
+	}
 	if err := r.set(e); err != nil {
 		return done, badForm{err.Error()}
 	}

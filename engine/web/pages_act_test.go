@@ -41,6 +41,7 @@ func TestButtons(t *testing.T) {
 		{"rate", url.Values{"delay": {"0.5"}, "fetchers": {"8"}}, 303, "/crawl?", "The rate is set."},
 		{"rate", url.Values{"delay": {"-1"}}, 400, "", "0 or more"},
 		{"rate", url.Values{"fetchers": {"0"}}, 400, "", "want 1 to"},
+		{"rate", url.Values{"delay": {" "}, "fetchers": {""}}, 400, "", "Nothing was set"},
 		{"seeds", url.Values{"seeds": {s.url + "/new\r\n" + s.url + "/newer\r\n"}}, 303, "/crawl?", "2 new seeds.<"},
 		{"seeds", url.Values{"seeds": {s.url + "/new\n" + s.url + "/newest\nno url"}}, 303, "/crawl?",
 			"1 new seed. Known before: 1. Refused, as they are no URLs or a filter denies them: 1.<"},

@@ -60,7 +60,7 @@ func (h *Handler) static(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	b, err := assets.ReadFile("assets/static/" + name)
 	if err != nil {
-		http.NotFound(w, r)
+		h.noPage(w, r)
 		return
 	}
 	keep := "public, max-age=31536000, immutable"

@@ -4,7 +4,9 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"encoding/xml"
+	"errors"
 	"net/http"
 	"time"
 
@@ -98,8 +100,8 @@ type feedEntry struct {
 func (h *Handler) atomFeed(w http.ResponseWriter, r *http.Request) {
 	state, _ := readState(r.URL.Query())
 	if state.Query == "" {
-		h.fail(w, http.StatusBadRequest, "search", "A feed has the results of a search, and this address has no query.",
-			"Add ?q= and the words to search for.")
+		h.deny(w, r, problem(http.StatusBadRequest, "no_query", "A feed has the results of a search, and this address "+
+			"has no query. Add ?q= and the words to search for."))
 		return
 	}
 	if r.URL.Query().Get("sort") == "" {
@@ -113,7 +115,9 @@ func (h *Handler) atomFeed(w http.ResponseWriter, r *http.Request) {
 		return err
 	})
 	if err != nil {
-		h.failed(w, r, "search", err)
+		if !errors.Is(r.Context().Err(), context.Canceled) { // else nobody reads it
+			h.deny(w, r, problemOf(err))
+		}
 		return
 	}
 	root := h.originOf(r)

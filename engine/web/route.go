@@ -65,10 +65,12 @@ func (h *Handler) routeAPI() {
 		h.mux.HandleFunc(h.o.Prefix+path, func(w http.ResponseWriter, r *http.Request) { h.serve(w, r, list) })
 	}
 	h.handle(http.MethodGet, apiPath+"/openapi.json", h.describe)
-	h.mux.HandleFunc(h.o.Prefix+apiPath+"/", func(w http.ResponseWriter, r *http.Request) {
+	none := func(w http.ResponseWriter, r *http.Request) {
 		problem(http.StatusNotFound, "no_operation", "there is no operation "+r.URL.Path+": see "+h.o.Prefix+apiPath+
 			"/openapi.json").write(w)
-	})
+	}
+	h.mux.HandleFunc(h.o.Prefix+apiPath+"/", none)
+	h.mux.HandleFunc(h.o.Prefix+apiPath, none) // without it, the mux would redirect, and with a page
 }
 
 // serve answers a request for a path with the operation of its method.

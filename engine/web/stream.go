@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/base64"
 	"iter"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -49,6 +50,21 @@ var listParams = []param{
 	{name: "cursor", kind: aText, about: "where the page begins: next of the page before it"},
 }
 
+// wantsLines reports whether a request asks for a stream: it names the type of one, and likes no page of JSON better.
+func wantsLines(r *http.Request) bool {
+	weight := map[string]float64{}
+	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
+		is, parameters, err := mime.ParseMediaType(part)
+		if err != nil {
+			continue
+		}
+		if weight[is], err = strconv.ParseFloat(parameters["q"], 64); err != nil {
+			weight[is] = 1
+		}
+	}
+	return weight[ndjson] > 0 && weight[ndjson] >= weight["application/json"]
+}
+
 func (l list[T]) answer(h *Handler, c *call) *Problem {
 	position, skip, p := l.begin(c.text("cursor"))
 	if p != nil {
@@ -58,7 +74,7 @@ func (l list[T]) answer(h *Handler, c *call) *Problem {
 	if position != "" {
 		entries = fromCursor(entries)
 	}
-	if strings.Contains(c.r.Header.Get("Accept"), ndjson) {
+	if wantsLines(c.r) {
 		return l.stream(h, c, entries, skip)
 	}
 	return l.page(c, entries, skip)
