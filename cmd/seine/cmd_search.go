@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -216,11 +217,17 @@ func columnsOf(c *console) int {
 	return 80
 }
 
-// printable replaces control characters in text from a page, except our own marks.
+// printable replaces control characters in text from a page, except our own marks. It leaves out those that only say
+// how others are shown: marks of direction and of language, of which terminals make what they like.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\x1b' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+		switch {
+		case r < ' ' && r != '\x1b' || r == 0x7f || r >= 0x80 && r < 0xa0:
 			return ' '
+		case r == '\u200c' || r == '\u200d' || unicode.Is(unicode.Prepended_Concatenation_Mark, r):
+			return r // Persian and Indic scripts, and emoji, need joiners, and the signs before numbers are seen
+		case unicode.Is(unicode.Cf, r):
+			return -1
 		}
 		return r
 	}, s)

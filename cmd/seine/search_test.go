@@ -14,6 +14,19 @@ import (
 	"github.com/seine-crawler/seine/index"
 )
 
+// TestPrintable: of what a page says nothing reaches the terminal that acts there, or changes how the rest looks.
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"a \x1b[1mnet\x1b[0m": "a \x1b[1mnet\x1b[0m", "\x1b]0;x\x07": " ]0;x ", "a\u009b2Jb": "a 2Jb",
+		"net\U000e0001\U000e0065": "net", "a\u061cb\u200fc\u202ed\u2066e\u00ad": "abcde", "网页 שלום é": "网页 שלום é",
+		"می\u200cخواهم 👩\u200d🔬 \u0600١": "می\u200cخواهم 👩\u200d🔬 \u0600١",
+	} {
+		if got := printable(text); got != want {
+			t.Errorf("%q becomes %q, not %q", text, got, want)
+		}
+	}
+}
+
 // TestPartialSearch: people read that the deadline ended a search, and only then.
 func TestPartialSearch(t *testing.T) {
 	for _, partial := range []bool{false, true} {
