@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,7 @@ func topCommand(c *console) *cobra.Command {
 				if f.json || !isTerminal(c) || !c.screen().isTerminal() {
 					return c.topOnce(s, f.json)
 				}
-				return c.top(cmd.Context(), s)
+				return c.top(cmd, s, f.text(settingDir))
 			})
 		},
 	}
@@ -61,9 +62,9 @@ func (c *console) topOnce(s *web.Client, asJSON bool) error {
 	return err
 }
 
-// top draws the crawl until it ends, or the context does.
-func (c *console) top(ctx context.Context, s *web.Client) error {
-	screen := c.screen()
+// top draws the crawl until it ends, or the context of the command does.
+func (c *console) top(cmd *cobra.Command, s *web.Client, dir string) error {
+	ctx, screen := cmd.Context(), c.screen()
 	screen.viewing.Store(true)
 	defer screen.leave()
 	tick := time.NewTicker(topPause)
@@ -77,7 +78,7 @@ func (c *console) top(ctx context.Context, s *web.Client) error {
 			return nil
 		case gone, err == nil && !now.Running:
 			screen.leave() // what is said stands below
-			_, err = fmt.Fprintf(c.err, "seine: the crawl of process %s has ended\n", s.Process())
+			_, err = fmt.Fprintln(c.err, "seine: "+advice(cmd, endOf(ctx, s.Process(), dir)))
 			return err
 		case err != nil:
 			return err
@@ -94,6 +95,19 @@ func (c *console) top(ctx context.Context, s *web.Client) error {
 			return nil
 		}
 	}
+}
+
+// endOf says how the crawl of a process ended that answers no more, or does not crawl any more. A process that ends by
+// itself takes its socket away; that of one that was killed is there, and nobody answers.
+func endOf(ctx context.Context, process, dir string) string {
+	s, err := web.Dial(ctx, dir)
+	switch {
+	case err == nil:
+		s.Close() // it has the directory open for something else, or is the next one
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Sprintf("process %s was killed or crashed: %q goes on with its crawl", process, "seine crawl")
+	}
+	return fmt.Sprintf("the crawl of process %s has ended", process)
 }
 
 // topLines are the dashboard of a crawl, with what its fetchers do, what may end badly, and the hosts that give most

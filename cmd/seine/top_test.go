@@ -34,6 +34,24 @@ func TestTopSeesTheEnd(t *testing.T) {
 	}
 }
 
+// TestTopSeesKill: of a crawl that was killed, top does not say that it has ended, but what goes on with it.
+func TestTopSeesKill(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	crawl := onTerminal(t, "crawl", "--dir", dir, "--allow-private", "--delay", "100ms", endlessSite(t))
+	crawl.shows("crawling")
+	top := onTerminal(t, "top", "--dir", dir)
+	top.shows("doing    ")
+	if err := crawl.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = crawl.cmd.Wait() // it was killed
+	top.shows(fmt.Sprintf("seine: process %d was killed or crashed: \"seine crawl --dir ", crawl.cmd.Process.Pid))
+	if err := top.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	top.restored()
+}
+
 // TestTopPiped: where stdout is no terminal, top prints the crawl once and there, also if stderr is one.
 func TestTopPiped(t *testing.T) {
 	_, dir := crawledSite(t)
