@@ -211,7 +211,8 @@ var storyRoutes = []route{
 		method: http.MethodGet, path: "/report/{report}", name: "report", about: "A report on crawls",
 		params: append([]param{
 			{name: "report", kind: aWord, inPath: true, required: true, words: reportNames(), about: "which report"},
-			{name: "top", kind: aCount, most: pageMax, about: "only this number of rows; 0: all"},
+			{name: "top", kind: aCount, most: pageMax, about: "only this number of rows; 0: all, and then hosts, " +
+				"domains and complete are not sorted by number of URLs"},
 		}, listParams...),
 		result: reportRows{}, list: true, lasts: true, do: (*Handler).report,
 	},
