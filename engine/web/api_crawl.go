@@ -72,6 +72,7 @@ func (eventStream) answer(h *Handler, c *call) *Problem {
 		}
 		if first {
 			c.w.Header().Set("Content-Type", "text/event-stream")
+			c.w.Header().Set("X-Accel-Buffering", "no") // nginx would keep events until it has many
 		}
 		if err != nil || c.r.Method == http.MethodHead || writeEvent(c.w, control, s) != nil {
 			return nil // the client asks again

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
@@ -191,5 +192,14 @@ func TestLastPage(t *testing.T) {
 			}
 			break
 		}
+	}
+}
+
+// TestEventsUnbuffered: a server in front, such as nginx, is told to pass each event on at once.
+func TestEventsUnbuffered(t *testing.T) {
+	h := New(opened(t, t.TempDir()), Options{})
+	answer := answered(h, request(http.MethodHead, apiPath+"/events", "", nil))
+	if got := answer.Header.Get("X-Accel-Buffering"); answer.StatusCode != http.StatusOK || got != "no" {
+		t.Errorf("status %d, X-Accel-Buffering %q", answer.StatusCode, got)
 	}
 }
