@@ -8,6 +8,10 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // press sends a form as a browser does, with or without a session and from some origin.
@@ -90,5 +94,25 @@ func TestButtons(t *testing.T) {
 	_, _, body := opens(t, New(s.e, Options{}), "/crawl")
 	if strings.Contains(body, `method="post"`) || !strings.Contains(body, "seine serve") {
 		t.Error("without a token there are buttons, or nothing says why not")
+	}
+}
+
+// TestURLHeading: a URL whose last fetch failed is not called fetched, unless a later fetch is not in crawldb yet.
+func TestURLHeading(t *testing.T) {
+	at := time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC)
+	v := &urlView{URLStory: engine.URLStory{
+		URL: "http://a.example/", Check: engine.URLCheck{Accepted: true}, Fetches: []engine.FetchView{{Time: at}},
+		Record: &engine.RecordView{Status: storage.StatusUnfetched, Retries: 1, LastFetch: at},
+	}}
+	h := New(opened(t, t.TempDir()), Options{})
+	for _, c := range []struct {
+		fetched time.Time
+		says    string
+	}{{at, "Its last fetch failed"}, {at.Add(time.Second), "It is fetched"}} {
+		v.Fetches[0].Time = c.fetched
+		body, err := h.render("url", &page{Body: v})
+		if err != nil || !strings.Contains(string(body), "<h2>"+c.says+"</h2>") {
+			t.Errorf("fetched at %s: the page does not say %q, %v", c.fetched, c.says, err)
+		}
 	}
 }

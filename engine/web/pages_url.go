@@ -100,6 +100,14 @@ type urlView struct {
 	Done      string // what a button did
 }
 
+// Failed reports whether the last fetch failed, and will be tried again. One that crawldb does not have yet is later
+// than the record says.
+func (v *urlView) Failed() bool {
+	r := v.Record
+	return r != nil && r.Status == storage.StatusUnfetched && r.Retries > 0 &&
+		(len(v.Fetches) == 0 || !v.Fetches[0].Time.After(r.LastFetch))
+}
+
 // urlPage tells the story of a URL: GET /url?url=….
 func (h *Handler) urlPage(w http.ResponseWriter, r *http.Request) {
 	p := &page{Room: "urls", base: h.o.Prefix}
