@@ -286,6 +286,8 @@ func notIndexed(v *URLStory, s *inspect.URLStory) string {
 	switch {
 	case !v.Check.Accepted:
 		return "it is refused: " + v.Check.Reason
+	case s.Flags&storage.FlagNoIndex != 0 && isData(r.MediaType):
+		return "only the links of feeds and sitemaps are read, or its answer forbids it (noindex)"
 	case s.Flags&storage.FlagNoIndex != 0:
 		return "the page forbids it (noindex)"
 	case s.Flags&storage.FlagNotParsed != 0:
@@ -294,4 +296,10 @@ func notIndexed(v *URLStory, s *inspect.URLStory) string {
 		return fmt.Sprintf("its segment %d is %s: \"seine index\", or the next crawl, indexes it", r.Segment, s.State)
 	}
 	return "an index filter left it out, or the index was built without it: \"seine index --every-document\" compares"
+}
+
+// isData reports whether a media type is one of feeds and sitemaps, and none of pages.
+func isData(mediaType string) bool {
+	return mediaType != "application/xhtml+xml" &&
+		(strings.HasSuffix(mediaType, "xml") || strings.HasSuffix(mediaType, "json"))
 }
