@@ -15,8 +15,9 @@ import (
 
 // RecrawlReport counts the URLs that Recrawl made due.
 type RecrawlReport struct {
-	Records uint64   `json:"records"` // that the targets name
-	Due     uint64   `json:"due"`     // of these, that were not due before
+	Records uint64   `json:"records"`         // that the targets name
+	Due     uint64   `json:"due"`             // of these, that were not due before
+	Hints   []string `json:"hints,omitempty"` // if no target is known: hosts that are known with a port only
 	Took    Duration `json:"seconds"`
 }
 
@@ -26,14 +27,15 @@ func (r RecrawlReport) String() string {
 
 // DeleteReport counts what Delete removed.
 type DeleteReport struct {
-	Records   uint64   `json:"records"`   // of crawldb
-	Documents uint64   `json:"documents"` // of the index
-	Inlinks   uint64   `json:"inlinks"`   // of linkdb, to deleted pages and from them
-	Withheld  uint64   `json:"withheld"`  // links to deleted URLs that the scope or a filter refused
-	Parsed    uint64   `json:"parsed"`    // parse records
-	Captures  uint64   `json:"captures"`  // of cdx; their WARC records stay until Purge
-	Restored  uint64   `json:"restored"`  // pages that were duplicates of deleted ones
-	Refreshed uint64   `json:"refreshed"` // documents that lost anchors
+	Records   uint64   `json:"records"`         // of crawldb
+	Documents uint64   `json:"documents"`       // of the index
+	Inlinks   uint64   `json:"inlinks"`         // of linkdb, to deleted pages and from them
+	Withheld  uint64   `json:"withheld"`        // links to deleted URLs that the scope or a filter refused
+	Parsed    uint64   `json:"parsed"`          // parse records
+	Captures  uint64   `json:"captures"`        // of cdx; their WARC records stay until Purge
+	Restored  uint64   `json:"restored"`        // pages that were duplicates of deleted ones
+	Refreshed uint64   `json:"refreshed"`       // documents that lost anchors
+	Hints     []string `json:"hints,omitempty"` // if no target is known: hosts that are known with a port only
 	Took      Duration `json:"seconds"`
 
 	Writers []SendReport `json:"writers,omitempty"`
@@ -93,7 +95,7 @@ func (w *work) recrawl(ctx context.Context, targets []string) (RecrawlReport, []
 	if err != nil {
 		return r, nil, err
 	}
-	w.hintPorts("recrawl", targets, done.Records)
+	r.Hints = w.portHints(targets, done.Records)
 	r.Took = w.took(start)
 	w.done(r)
 	return r, done.Woken, nil
@@ -128,7 +130,7 @@ func (w *work) deleteTargets(ctx context.Context, targets []string, calm calmFun
 	if err != nil {
 		return r, err
 	}
-	w.hintPorts("delete", targets, deleted.Records)
+	r.Hints = w.portHints(targets, deleted.Records)
 	if err = w.afterDelete(ctx, &r, deleted.Signatures, stale); err != nil {
 		return r, err
 	}
@@ -183,17 +185,19 @@ func (w *work) sendRemoved(ctx context.Context, r *DeleteReport) (err error) {
 	return err
 }
 
-// hintPorts warns of names of hosts that are known with a port only, if nothing was found.
-func (w *work) hintPorts(command string, targets []string, found uint64) {
+// portHints names the targets that are hosts which are known with a port only, if nothing was found. They are part of
+// the report and no warnings: who asks through the socket or the API of another process must see them, too.
+func (w *work) portHints(targets []string, found uint64) (hints []string) {
 	for _, t := range targets {
 		h, err := urlkey.ParseHost(t)
 		if found > 0 || err != nil {
 			continue
 		}
 		if with := w.inspect.WithPort(h); with != "" {
-			w.warn(fmt.Errorf("%s: %s is not known without a port; known is %s", command, t, with))
+			hints = append(hints, fmt.Sprintf("%s is not known without a port; known is %s", t, with))
 		}
 	}
+	return hints
 }
 
 // notLinked says that a segment keeps a deletion from running.

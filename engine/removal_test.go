@@ -512,25 +512,24 @@ func TestDeleteBetweenPhases(t *testing.T) {
 	}
 }
 
-// TestPortHint: who names a host without its port is told under which ports it is known.
+// TestPortHint: who names a host without its port is told under which ports it is known, by the report, which others
+// get who ask through the engine.
 func TestPortHint(t *testing.T) {
-	var warned []string
-	r := newRemoval(t, func(o *engine.Options) {
-		o.Events.Warning = func(err error) { warned = append(warned, err.Error()) }
-	})
+	r := newRemoval(t, nil)
 	defer func() { mustClose(t, r.e) }()
 	batch(t, r.e, r.n.seeds("a.test/"), 0)
 	known := strings.TrimSuffix(strings.TrimPrefix(r.url("a.test/"), "http://"), "/")
-	if x, err := r.e.Recrawl(context.Background(), "a.test"); err != nil || x.Records != 0 {
-		t.Errorf("%s, %v", x, err)
+	want := []string{"a.test is not known without a port; known is " + known}
+	if x, err := r.e.Recrawl(context.Background(), "a.test"); err != nil || x.Records != 0 ||
+		!slices.Equal(x.Hints, want) {
+		t.Errorf("%s, %q, %v", x, x.Hints, err)
 	}
-	if x, err := r.e.Delete(context.Background(), "a.test"); err != nil || x.Records != 0 {
-		t.Errorf("%s, %v", x, err)
+	if x, err := r.e.Delete(context.Background(), "a.test"); err != nil || x.Records != 0 ||
+		!slices.Equal(x.Hints, want) {
+		t.Errorf("%s, %q, %v", x, x.Hints, err)
 	}
-	want := []string{"recrawl: a.test is not known without a port; known is " + known,
-		"delete: a.test is not known without a port; known is " + known}
-	if !slices.Equal(warned, want) {
-		t.Errorf("%q, want %q", warned, want)
+	if x, err := r.e.Recrawl(context.Background(), "a.test", r.url("a.test/")); err != nil || x.Hints != nil {
+		t.Errorf("%s, %q, %v", x, x.Hints, err)
 	}
 	for _, err := range r.e.Inspect().Hosts(context.Background(), engine.HostFilter{Host: "a.test"}) {
 		if !errors.Is(err, engine.ErrNotFound) || !strings.HasSuffix(err.Error(), "known is "+known) {

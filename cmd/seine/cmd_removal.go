@@ -29,6 +29,9 @@ func removalCommand(
 		}
 		return f.withStore(cmd, o, func(s store) error {
 			r, err := run(cmd.Context(), s, targets)
+			for _, hint := range hintsOf(r) {
+				fmt.Fprintf(c.err, "seine: warning: %s: %s\n", cmd.Name(), plainLine(hint))
+			}
 			if err == nil && isNothing(r) {
 				fmt.Fprintf(c.err, "seine: nothing is known of %s. %s\n", plainLine(strings.Join(targets, ", ")),
 					strings.ReplaceAll(targetsHelp, "\n", " "))
@@ -50,6 +53,17 @@ func isNothing(r engine.Report) bool {
 		return r.Records+r.Documents+r.Inlinks+r.Withheld+r.Parsed == 0
 	}
 	return false
+}
+
+// hintsOf are the hints of a report of recrawl or delete.
+func hintsOf(r engine.Report) []string {
+	switch r := r.(type) {
+	case engine.RecrawlReport:
+		return r.Hints
+	case engine.DeleteReport:
+		return r.Hints
+	}
+	return nil
 }
 
 func recrawlCommand(c *console) *cobra.Command {
