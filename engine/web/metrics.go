@@ -29,7 +29,8 @@ var requestBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1
 func newMetrics(read func() (engine.Status, error)) *metrics {
 	m := &metrics{registry: prometheus.NewRegistry()}
 	m.requests = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "seine_http_request_duration_seconds", Help: "Time of requests to the API, by operation and status.",
+		Name:    "seine_http_request_duration_seconds",
+		Help:    "Time of requests to the API, and of search_page and feed with a query, by operation and status.",
 		Buckets: requestBuckets,
 	}, []string{"operation", "status"})
 	m.kept = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -68,6 +69,32 @@ func (h *Handler) opsFile(w http.ResponseWriter, r *http.Request) {
 func (m *metrics) observe(operation string, status int, since time.Time) {
 	m.requests.WithLabelValues(operation, strconv.Itoa(status)).Observe(time.Since(since).Seconds())
 }
+
+// timedSearch has the searches of a page noted beside those of the API: people search there.
+func (h *Handler) timedSearch(name string, fn http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !r.URL.Query().Has("q") {
+			fn(w, r)
+			return
+		}
+		sent, began := &statusWriter{w, http.StatusOK}, time.Now()
+		fn(sent, r)
+		h.metrics.observe(name, sent.status, began)
+	}
+}
+
+// statusWriter keeps the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // statusCollector makes metrics of the status of the engine, when they are read. Counts of a crawl begin at 0 with each
 // crawl, as counters of Prometheus may.

@@ -76,11 +76,19 @@ func TestMetrics(t *testing.T) {
 	s.ask("GET", "/search?q=mesh", "")
 	s.ask("GET", "/search", "")
 	s.api = strings.TrimSuffix(s.api, apiPath)
+	for path, want := range map[string]int{"/?q=mesh": 200, "/": 200, "/atom.xml?q=net": 200, "/atom.xml?q=": 400} {
+		if status, _, _ := s.ask("GET", path, ""); status != want {
+			t.Errorf("GET %s: %d", path, status)
+		}
+	}
 	status, _, text := s.ask("GET", "/metrics", "")
 	for _, want := range []string{
 		"\nseine_crawl_running 0\n", "\nseine_index_documents 2\n", `seine_crawl_fetches_total{outcome="fetched"} 3`,
 		`seine_http_request_duration_seconds_count{operation="search",status="200"} 1`,
 		`seine_http_request_duration_seconds_count{operation="search",status="400"} 1`,
+		`seine_http_request_duration_seconds_count{operation="search_page",status="200"} 1`,
+		`seine_http_request_duration_seconds_count{operation="feed",status="400"} 1`,
+		`seine_http_request_duration_seconds_count{operation="feed",status="200"} 1`,
 		"\ngo_goroutines ", "\nprocess_open_fds ",
 	} {
 		if status != 200 || !strings.Contains(text, want) {

@@ -17,10 +17,10 @@ import (
 
 // routePages adds the routes of the pages that people look at.
 func (h *Handler) routePages() {
-	h.handle("GET", "/{$}", h.searchPage)
+	h.handle("GET", "/{$}", h.timedSearch("search_page", h.searchPage))
 	h.handle("GET", "/complete", h.completions)
 	h.handle("GET", "/opensearch.xml", h.describeSearch)
-	h.handle("GET", "/atom.xml", h.atomFeed)
+	h.handle("GET", "/atom.xml", h.timedSearch("feed", h.atomFeed))
 	h.handle("GET", "/copy", h.copyPage)
 	h.handle("GET", "/copy/page", h.copyBody)
 	h.handle("GET", "/links", h.linksPage)
