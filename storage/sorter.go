@@ -27,8 +27,8 @@ type SorterOptions struct {
 	// spilling and again while merging. dst overlaps neither a nor b. It runs on the goroutine that calls
 	// Add, Sort or the run's Next.
 	Combine func(dst, a, b []byte) []byte
-	// GiveWay, if not nil, is that of a Pacer, whose steps are calls of Add, and of Next of a run, on the goroutine that
-	// made them: so whoever sorts, and whoever reads what is sorted, can wait for work that is more urgent.
+	// GiveWay, if not nil, is that of a Pacer, whose steps are calls of Add, and of Next of a run, on the goroutine
+	// that made them: so whoever sorts, and whoever reads what is sorted, can wait for work that is more urgent.
 	GiveWay func(worked time.Duration)
 }
 
