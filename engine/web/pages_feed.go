@@ -104,7 +104,10 @@ func (h *Handler) atomFeed(w http.ResponseWriter, r *http.Request) {
 			"has no query. Add ?q= and the words to search for."))
 		return
 	}
-	if r.URL.Query().Get("sort") == "" {
+	state.Page = 1 // a feed has no other
+	if order := r.URL.Query().Get("sort"); order == "" {
+		state.Order = index.OrderNewest
+	} else if _, err := index.ParseOrder(order); err != nil {
 		state.Order = index.OrderNewest
 	}
 	var result engine.SearchResult

@@ -190,3 +190,28 @@ func TestNoHits(t *testing.T) {
 		t.Errorf("a feed without entries: status %d, %s", status, body)
 	}
 }
+
+// TestFeedAddress: a feed has one page, which its link to the search leads to, and an order that there is not is as
+// none: the newest come first.
+func TestFeedAddress(t *testing.T) {
+	h := New(newSite(t).e, Options{})
+	feed := func(more string) (entries, alternate string) {
+		status, _, body := opens(t, h, "/atom.xml?q=mesh"+more)
+		if status != 200 {
+			t.Fatalf("%s: status %d: %s", more, status, body)
+		}
+		_, entries, _ = strings.Cut(body, "<entry>")
+		_, alternate, _ = strings.Cut(body, `rel="alternate"`)
+		alternate, _, _ = strings.Cut(alternate, ">")
+		return entries, alternate
+	}
+	want, link := feed("")
+	if want == "" {
+		t.Fatal("it has no entries")
+	}
+	for _, more := range []string{"&page=2", "&sort=nonsense", "&sort=newest"} {
+		if entries, alternate := feed(more); entries != want || alternate != link {
+			t.Errorf("%s: %s leads to %s, want %s to %s", more, entries, alternate, want, link)
+		}
+	}
+}
