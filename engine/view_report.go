@@ -116,7 +116,7 @@ type TypeRow struct {
 	MediaType string `json:"media_type"` // "": unknown
 	URLs      uint64 `json:"urls"`       // whose newest capture with content has the type
 	Captures  uint64 `json:"captures"`
-	Bytes     uint64 `json:"bytes"` // that their WARC records take, compressed
+	WARCBytes uint64 `json:"warc_bytes"` // that their records take in WARC files, compressed
 }
 
 // StatusRow counts the URLs whose last fetch ended in one way.
@@ -157,7 +157,7 @@ func ReportColumns(kind ReportKind) []string {
 		ReportTLDs:      groupColumns(),
 		ReportProtocols: {"protocol", "version", "hosts", "answers"},
 		ReportComplete:  {"host", "urls", "fetched", "unfetched", "percent"},
-		ReportTypes:     {"media_type", "urls", "captures", "bytes"},
+		ReportTypes:     {"media_type", "urls", "captures", "warc_bytes"},
 		ReportStatuses:  {"answer", "meaning", "urls"},
 		ReportFailures:  {"failure", "urls", "hosts", "retried", "gone", "newest", "newest_url"},
 		ReportTraps:     {"prefix", "closed", "urls", "pages", "duplicates"},
@@ -235,7 +235,7 @@ func (r TypeRow) String() string { return rowText(r) }
 
 // Cells implements ReportRow.
 func (r TypeRow) Cells() []string {
-	return []string{r.MediaType, numberText(r.URLs), numberText(r.Captures), numberText(r.Bytes)}
+	return []string{r.MediaType, numberText(r.URLs), numberText(r.Captures), numberText(r.WARCBytes)}
 }
 
 func (r StatusRow) String() string { return rowText(r) }

@@ -62,7 +62,7 @@ func viewCompleteRow(h inspect.Host) (ReportRow, error) {
 }
 
 func viewTypeRow(m inspect.MediaType) (ReportRow, error) {
-	return TypeRow{MediaType: m.Name, URLs: m.URLs, Captures: m.Captures, Bytes: m.Bytes}, nil
+	return TypeRow{MediaType: m.Name, URLs: m.URLs, Captures: m.Captures, WARCBytes: m.Bytes}, nil
 }
 
 func viewStatusRow(a inspect.Answer) (ReportRow, error) {

@@ -120,7 +120,7 @@ func cellsOf(p *page, columns, texts []string) []reportCell {
 			if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
 				c.Text = exactText(t)
 			}
-		case "bytes":
+		case "bytes", "warc_bytes":
 			var n uint64
 			_, _ = fmt.Sscan(text, &n) // 0 of what is no number
 			c.Text, c.Number, c.Value = byteText(n), true, float64(n)
