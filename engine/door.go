@@ -121,13 +121,11 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	sending, cancel := e.within(c.abort)
 	defer cancel()
 	c.sending = sending
-	if err := storeEnded(e.w.store, &endedCrawl{Started: c.started}); err != nil {
-		return CrawlReport{}, fmt.Errorf("crawling: %w", err)
-	}
 	samples, err := startSampler(c, &e.history)
 	if err != nil {
 		return CrawlReport{}, fmt.Errorf("crawling: %w", err)
 	}
+	e.w.storeEnded(&endedCrawl{Started: c.started})
 	e.crawl.Store(c) // now that it will run: deletions that find it wait for its end
 	defer e.crawl.Store(nil)
 	err = c.run(ctx)
@@ -148,9 +146,7 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	samples.end()
 	last := newLast(c.started, e.w.now(), c.stopped, err, final)
 	e.last.Store(last)
-	if err := storeEnded(e.w.store, &last.endedCrawl); err != nil {
-		e.w.warn(err)
-	}
+	e.w.storeEnded(&last.endedCrawl)
 	if err != nil {
 		return report, fmt.Errorf("crawling: %w%s", err, advice(err))
 	}

@@ -29,16 +29,15 @@ type endedCrawl struct {
 // endedKey is the row's key.
 const endedKey = "last-crawl"
 
-// storeEnded writes the row. It is durable when storeEnded returns.
-func storeEnded(store *storage.Store, c *endedCrawl) error {
+// storeEnded writes the row. It is durable when storeEnded returns; an error is a warning, as nothing depends on it.
+func (w *work) storeEnded(c *endedCrawl) {
 	row, err := json.Marshal(c)
 	if err == nil {
-		err = store.Apply(func(b *storage.Batch) error { return b.Set(storage.Meta(), []byte(endedKey), row) })
+		err = w.store.Apply(func(b *storage.Batch) error { return b.Set(storage.Meta(), []byte(endedKey), row) })
 	}
 	if err != nil {
-		return fmt.Errorf("storing how the crawl goes: %w", err)
+		w.warn(fmt.Errorf("storing how the crawl goes: %w", err))
 	}
-	return nil
 }
 
 // loadEnded reads the row; nil if there is none, or one of another format: nothing depends on it.
