@@ -38,8 +38,8 @@ func reportOf(t *testing.T, e *engine.Engine, kind engine.ReportKind, limit int)
 			t.Errorf("JSON makes %v of %v: %v", back.Elem(), row, err)
 		}
 		for i, name := range columns {
-			if slices.Contains([]string{"last_fetch", "next_due", "newest", "took_ms", "bytes", "score", "p50_ms",
-				"p90_ms", "p99_ms"}, name) {
+			if slices.Contains([]string{"last_fetch", "next_due", "newest", "took_ms", "bytes", "warc_bytes", "score",
+				"p50_ms", "p90_ms", "p99_ms"}, name) {
 				if cells[i] == "" {
 					t.Errorf("%s has no %s", row, name)
 				}
