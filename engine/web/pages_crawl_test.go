@@ -110,7 +110,7 @@ func TestLastCrawlShown(t *testing.T) {
 		{engine.Status{
 			Started: began, Ended: began.Add(time.Hour), Stopped: engine.StopFailed, Error: "no disk",
 			Alerts: []engine.Alert{failed},
-		}, []string{"last crawl ended2 h ago", "Broken: the last crawl failed: no disk"}},
+		}, []string{"last crawl ended2 h ago, failed", "Broken: the last crawl failed: no disk"}},
 		{engine.Status{
 			Started: began, Ended: began.Add(time.Hour), Stopped: engine.StopDone,
 			Progress: &engine.Progress{Elapsed: time.Hour},
