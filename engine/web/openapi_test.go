@@ -85,24 +85,37 @@ func TestDescriptionWhole(t *testing.T) {
 	walk(d)
 }
 
-// TestDescriptionTells: what an application reads, and what a request may carry, is told of each property, and of none
-// that there is not.
+// TestDescriptionTells: what each property means is told, and of no property that there is not. A text that all
+// components have in common says more than the unit.
 func TestDescriptionTells(t *testing.T) {
 	components := described(t)["components"].(object)["schemas"].(object)
-	for _, name := range []string{
-		"SearchAnswer", "Hit", "FacetCounts", "FacetCount", "Explanation", "Field", "Suggestion", "Completions",
-		"Completion", "Problem", "seedLines", "targets", "hostNames", "Rate", "indexing", "SegmentNumbers",
-	} {
+	used := map[string]bool{}
+	for name := range components {
 		properties := components[name].(object)["properties"].(object)
 		for property, schema := range properties {
-			if about, _ := schema.(object)["description"].(string); about == "" {
-				t.Errorf("nothing is told of %s.%s", name, property)
+			own, common := abouts()[name][property], abouts()["*"][property]
+			if own == "" {
+				own = common
+				used[property] = true
+			}
+			if about, _ := schema.(object)["description"].(string); own == "" || !strings.HasSuffix(about, own) {
+				t.Errorf("%s.%s is told %q, want %q", name, property, about, own)
 			}
 		}
-		for property := range abouts[name] {
-			if properties[property] == nil {
-				t.Errorf("%s has no %s", name, property)
+		for property, own := range abouts()[name] {
+			if properties[property] == nil || own == abouts()["*"][property] {
+				t.Errorf("abouts.txt: %s has no %s, or is told the same as all", name, property)
 			}
+		}
+	}
+	for name := range abouts() {
+		if name != "*" && components[name] == nil {
+			t.Errorf("abouts.txt: there is no %s", name)
+		}
+	}
+	for property := range abouts()["*"] {
+		if !used[property] {
+			t.Errorf("abouts.txt: no component needs the common text of %s", property)
 		}
 	}
 }
