@@ -53,7 +53,7 @@ func alerts(s *Status, recent []Sample, writers []SendReport) (list []Alert) {
 	// A crawl that the disk ended indexes what it has, and then often goes with its process: who looks must see why.
 	if full := s.Running && s.Progress != nil && s.Progress.Cause.Kind == CauseDiskFull; !full && !hasRoom(s) {
 		add(AlertDiskFull, AlertLook, "free some space on it: with "+
-			size(float64(visit.DiskEnough(s.Store.DiskTotalBytes)))+" a crawl goes on",
+			size(float64(s.Store.disk().Enough()))+" a crawl goes on",
 			"the disk is nearly full: %s are free, with which nothing is fetched", size(float64(s.Store.DiskFreeBytes)))
 	}
 	if s.Stopped == StopFailed {
@@ -98,9 +98,14 @@ func alerts(s *Status, recent []Sample, writers []SendReport) (list []Alert) {
 	return list
 }
 
+// disk is what a run of fetchers compares.
+func (s *StoreStatus) disk() visit.Disk {
+	return visit.Disk{Free: s.DiskFreeBytes, Total: s.DiskTotalBytes, Pending: s.diskPending}
+}
+
 // hasRoom reports whether the disk has the space that fetching needs, as far as is known.
 func hasRoom(s *Status) bool {
-	return s.Store.DiskTotalBytes == 0 || s.Store.DiskFreeBytes >= visit.DiskLow(s.Store.DiskTotalBytes)
+	return s.Store.DiskTotalBytes == 0 || s.Store.DiskFreeBytes >= s.Store.disk().Low()
 }
 
 // diskLasts returns how long the disk lasts until fetchers must wait, and the bytes by which its free space shrinks
@@ -115,7 +120,7 @@ func diskLasts(s *Status, recent []Sample) (left time.Duration, rate float64, ok
 	if span < alertSpanMin || rate <= 0 {
 		return 0, 0, false
 	}
-	room := max(float64(s.Store.DiskFreeBytes)-float64(visit.DiskLow(s.Store.DiskTotalBytes)), 0)
+	room := max(float64(s.Store.DiskFreeBytes)-float64(s.Store.disk().Low()), 0)
 	seconds := room / rate
 	return time.Duration(seconds * float64(time.Second)), rate, seconds < alertDiskWithin.Seconds()
 }

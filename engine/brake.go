@@ -28,6 +28,7 @@ type handed struct {
 	fill  float64 // how full it was
 	pages int
 	at    time.Time
+	held  int64 // bytes of its parse records
 }
 
 // hand notes a segment that is handed to the lanes.
@@ -51,6 +52,14 @@ type lanes struct {
 	segments int     // that wait for the first lane or are in it, or wait for the second
 	unfound  int     // these and those that are being indexed
 	open     float64 // how full the open segment is
+}
+
+// unfound returns the bytes of the parse records of the segments that were handed over last, so many.
+func (b *brake) unfound(segments int) (bytes int64) {
+	for _, h := range b.handed[max(0, len(b.handed)-segments):] {
+		bytes += h.held
+	}
+	return bytes
 }
 
 // look returns the part of the time for which fetchers wait.

@@ -35,7 +35,7 @@ func TestBrake(t *testing.T) {
 		yields := false
 		b := brake{yield: func(on bool) { yields = on }}
 		for _, fill := range c.handed {
-			b.hand(handed{fill, gatherPages, now})
+			b.hand(handed{fill, gatherPages, now, 0})
 		}
 		if got := b.look(lanes{c.inLanes, c.inLanes, c.open}, now); math.Abs(got-c.part) > 1e-9 {
 			t.Errorf("%s: fetchers wait for %v of the time, want %v", c.name, got, c.part)
@@ -60,8 +60,8 @@ func TestBrake(t *testing.T) {
 func TestBrakeIsLate(t *testing.T) {
 	start := time.Unix(1e9, 0)
 	b := brake{yield: func(bool) {}}
-	b.hand(handed{.1, gatherPages, start})
-	b.hand(handed{.1, gatherPages, start.Add(lateFrom)})
+	b.hand(handed{.1, gatherPages, start, 0})
+	b.hand(handed{.1, gatherPages, start.Add(lateFrom), 0})
 	most, half := time.Duration(lateMost*float64(lateFrom)), time.Duration((1+lateMost)/2*float64(lateFrom))
 	for _, c := range []struct {
 		name    string
@@ -119,7 +119,7 @@ func TestBrakeIsTheCause(t *testing.T) {
 		t.Errorf("at first: %s", k)
 	}
 	for range 5 {
-		c.brake.hand(handed{1, gatherPages, time.Now()})
+		c.brake.hand(handed{1, gatherPages, time.Now(), 0})
 	}
 	c.brake.look(lanes{5, 5, .2}, time.Now())
 	if k := kind(); k != CauseBacklog {

@@ -46,6 +46,10 @@ func TestCause(t *testing.T) {
 		{"a writer at the end", situation{sending: sendingTo{"solr=http://h/a", 90 * time.Second}}, CauseWriter,
 			"solr=http://h/a gets what changed in the index, for 1m30s now"},
 		{"full disk", situation{holders: visit.HeldByDisk}, CauseDiskFull, "free some space"},
+		{"a disk that will be full", situation{
+			holders: visit.HeldByDisk, Progress: Progress{DiskFree: 600e6},
+			disk: visit.Disk{Free: 600e6, Total: 1e12, Pending: 400e6},
+		}, CauseDiskFull, "are free, and what was fetched takes about 400 MB of them until it is searchable"},
 		{"stalled disk", situation{syncing: 12 * time.Second}, CauseDiskSilent, "a sync has lasted 12s"},
 		{"a usual sync", situation{Progress: Progress{HostsReady: 1}, syncing: time.Second}, CauseNone, ""},
 		{"cut network", now(Progress{Outage: true}), CauseNetwork, "network seems to be cut"},

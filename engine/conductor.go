@@ -217,6 +217,7 @@ func (c *conductor) look(ctx context.Context, f *fetching) (s state) {
 	size, age := seg.Size(), now.Sub(seg.Created())
 	fill := c.fill(size)
 	s.pages = size.Pages
+	c.w.live.held.Store(c.brake.unfound(int(c.unfound.Load())) + size.Held)
 	s.full = fill >= 1 || size.Pages > 0 && age >= segmentAgeMax
 	s.old = age >= thinAge
 	s.backlog = len(c.toUpdate) == cap(c.toUpdate)
@@ -249,7 +250,7 @@ func (c *conductor) rotate(pool *visit.Pool) error {
 	c.unfound.Add(1)
 	c.segments.Add(1)
 	size := full.Size()
-	c.brake.hand(handed{fill: c.fill(size), pages: int(size.Pages), at: c.w.now()})
+	c.brake.hand(handed{c.fill(size), int(size.Pages), c.w.now(), size.Held})
 	c.toUpdate <- full
 	return nil
 }
@@ -431,6 +432,7 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 	}
 	close(c.toUpdate)
 	c.lanes.Wait()
+	w.live.held.Store(0)
 	c.sends.end()
 	var merged sync.WaitGroup // beside what does not need it
 	merged.Go(func() { c.merging.end(well, max(w.now().Sub(c.started)/lastMergeShare, lastMergeLeast)) })

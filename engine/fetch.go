@@ -185,6 +185,7 @@ func (w *work) watchFetch(ctx context.Context, f *fetching, o FetchOptions) erro
 	}
 	last := w.now()
 	var seen watch
+	defer w.live.held.Store(0)
 	for {
 		select {
 		case <-ctx.Done():
@@ -194,6 +195,7 @@ func (w *work) watchFetch(ctx context.Context, f *fetching, o FetchOptions) erro
 		case <-tick.C:
 		}
 		now := w.now()
+		w.live.held.Store(f.pool.Segment().Held())
 		if _, err := f.pool.Tick(now, o.Patience); err != nil {
 			return err
 		}

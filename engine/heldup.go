@@ -91,8 +91,12 @@ func (s *situation) diskFull() Cause {
 	}
 	if s.DiskFree > 0 && s.disk.Total > 0 {
 		c.Text += fmt.Sprintf("; %s are free", size(float64(s.DiskFree)))
+		if s.disk.Pending >= pendingShown {
+			c.Text += fmt.Sprintf(", and what was fetched takes about %s of them until it is searchable",
+				size(float64(s.disk.Pending)))
+		}
 		c.Help += fmt.Sprintf(": with %s the crawl goes on, and soon ends without; what was fetched is kept",
-			size(float64(visit.DiskEnough(s.disk.Total))))
+			size(float64(s.disk.Enough())))
 	}
 	return c
 }

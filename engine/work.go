@@ -126,6 +126,8 @@ type settings struct {
 	delay    atomic.Int64 // time.Duration
 	fetchers atomic.Int64
 	paused   atomic.Bool
+
+	held atomic.Int64 // bytes of parse records that are not searchable yet; set by who conducts a run of fetchers
 }
 
 func (w *work) now() time.Time { return w.o.Now() }
@@ -516,11 +518,12 @@ func (w *work) mergeOnly(ctx context.Context, most int) (r IndexReport, err erro
 // of that which holds a crawl up first.
 func (w *work) diskFree() (visit.Disk, error) {
 	free, total, err := w.store.DiskFree("")
-	disk := visit.Disk{Dir: w.o.Dir, Free: free, Total: total}
+	disk := visit.Disk{Dir: w.o.Dir, Free: free, Total: total, Pending: storedTimes * uint64(w.live.held.Load())}
 	free, total, warcErr := w.store.DiskFree(w.warcDir())
-	room := func(free, total uint64) int64 { return int64(free - visit.DiskLow(total)) }
-	if warcErr == nil && (err != nil || room(free, total) < room(disk.Free, disk.Total)) {
-		return visit.Disk{Dir: w.warcDir(), Free: free, Total: total}, nil
+	warc := visit.Disk{Dir: w.warcDir(), Free: free, Total: total}
+	room := func(d visit.Disk) int64 { return int64(d.Free - d.Low()) }
+	if warcErr == nil && (err != nil || room(warc) < room(disk)) {
+		return warc, nil
 	}
 	return disk, err
 }
@@ -528,7 +531,7 @@ func (w *work) diskFree() (visit.Disk, error) {
 // roomTwice reports whether a disk with so many bytes, some of them free, has room for tables once more, and for a
 // crawl to go on. total 0 means that it is not known.
 func roomTwice(free, total, tables uint64) bool {
-	return total == 0 || free >= visit.DiskEnough(total)+tables
+	return total == 0 || free >= visit.Disk{Total: total}.Enough()+tables
 }
 
 // indexMerge merges index segments, by some rule.

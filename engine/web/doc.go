@@ -28,7 +28,7 @@
 // # Invariants
 //
 //   - Nothing is changed without the token and, from a browser, from another origin.
-//   - openapi.json is made of the table of routes and of the types of the answers.
+//   - openapi.json is made of the table of routes, the types of the answers and abouts.txt.
 //   - What is not a success is a Problem, with a code that programs can tell apart; a browser sees it as a page.
 //   - A name that only resolves to this machine reaches nothing (DNS rebinding).
 //   - What pages say is shown, and never acts: testdata/browser tries it in a browser with simweb's Attacks.

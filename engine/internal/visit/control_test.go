@@ -193,32 +193,37 @@ func TestHoldWithinVisit(t *testing.T) {
 func TestDisk(t *testing.T) {
 	w := newWorld(t, admission.Options{})
 	const total = 100 << 30
-	var free uint64 = total
+	var free, pending uint64 = total, 0
 	var err error
-	w.env.DiskFree = func() (Disk, error) { return Disk{"data", free, total}, err }
+	w.env.DiskFree = func() (Disk, error) { return Disk{"data", free, total, pending}, err }
 	r := w.newRun(NewHosts(w.env), newList(w), Limits{})
 	r.Start(context.Background(), 1)
 	for i, v := range []struct {
-		free  uint64
-		after time.Duration
-		held  bool
-		fails bool
-		err   error // of reading what is free
+		free    uint64
+		pending uint64
+		after   time.Duration
+		held    bool
+		fails   bool
+		err     error // of reading what is free
 	}{
-		{diskLow, 0, false, false, nil},
-		{diskLow - 1, 0, false, false, nil}, // looked at a moment ago
-		{diskLow - 1, diskInterval, true, false, nil},
-		{diskResume - 1, time.Hour, true, true, nil},
-		{diskResume, diskInterval, false, false, nil},
-		{diskResume - 1, time.Hour, false, false, nil},
-		{1, diskInterval, true, false, nil},
-		{1, 59 * time.Second, true, false, nil},
-		{1, time.Second, true, true, nil},
-		{0, time.Hour, true, true, os.ErrPermission},
-		{diskResume, diskInterval, false, false, nil},
-		{0, diskInterval, false, false, os.ErrPermission},
+		{diskLow, 0, 0, false, false, nil},
+		{diskLow - 1, 0, 0, false, false, nil}, // looked at a moment ago
+		{diskLow - 1, 0, diskInterval, true, false, nil},
+		{diskResume - 1, 0, time.Hour, true, true, nil},
+		{diskResume, 0, diskInterval, false, false, nil},
+		{diskResume - 1, 0, time.Hour, false, false, nil},
+		{1, 0, diskInterval, true, false, nil},
+		{1, 0, 59 * time.Second, true, false, nil},
+		{1, 0, time.Second, true, true, nil},
+		{0, 0, time.Hour, true, true, os.ErrPermission},
+		{diskResume, 0, diskInterval, false, false, nil},
+		{0, 0, diskInterval, false, false, os.ErrPermission},
+		{diskLow + 1<<20, 1 << 20, diskInterval, false, false, nil},
+		{diskLow + 1<<20, 1<<20 + 1, diskInterval, true, false, nil}, // that much is needed besides
+		{diskResume, 1, diskInterval, true, false, nil},
+		{diskResume, 0, diskInterval, false, false, nil}, // it is stored
 	} {
-		free, err = v.free, v.err
+		free, pending, err = v.free, v.pending, v.err
 		w.pass(v.after)
 		_, err := r.Tick(w.now(), time.Minute)
 		if held := r.Held() == HeldByDisk; held != v.held || errors.Is(err, ErrDiskLow) != v.fails {
@@ -226,7 +231,7 @@ func TestDisk(t *testing.T) {
 		}
 	}
 	warnings := w.warnings()
-	if len(warnings) != 2 || !strings.Contains(warnings[0], "disk is nearly full: 255 MiB free for data") {
+	if len(warnings) != 3 || !strings.Contains(warnings[0], "disk is nearly full: 255 MiB free for data") {
 		t.Errorf("%q", warnings)
 	}
 	r.end()
@@ -242,7 +247,7 @@ func TestDisk(t *testing.T) {
 		{0, 0, nil, false},
 		{0, 1 << 40, os.ErrPermission, false},
 	} {
-		w.env.DiskFree = func() (Disk, error) { return Disk{"data", v.free, v.total}, v.err }
+		w.env.DiskFree = func() (Disk, error) { return Disk{"data", v.free, v.total, 0}, v.err }
 		r := w.newRun(NewHosts(w.env), newList(w), Limits{})
 		_, err := r.Tick(w.now(), time.Minute)
 		if low := r.Held() == HeldByDisk; low != v.low || err != nil {

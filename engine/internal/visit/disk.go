@@ -15,11 +15,11 @@ type diskWatch struct {
 	low      Disk // as it was when it was last low
 }
 
-// DiskLow returns the free bytes below which fetching pauses, on a file system of a total of bytes.
-func DiskLow(total uint64) uint64 { return min(diskLow, total/4) }
+// Low returns the free bytes below which fetching pauses. What is pending goes on to be stored meanwhile.
+func (d Disk) Low() uint64 { return min(diskLow, d.Total/4) + d.Pending }
 
-// DiskEnough returns the free bytes from which fetching goes on, on a file system of a total of bytes.
-func DiskEnough(total uint64) uint64 { return min(diskResume, total/4+total/16) }
+// Enough returns the free bytes from which fetching goes on.
+func (d Disk) Enough() uint64 { return min(diskResume, d.Total/4+d.Total/16) + d.Pending }
 
 // look checks the free space every diskInterval. pause and resume say that the answer changed. The error says that
 // space has been short for patience. A file system that does not say how much is free is not low; one that does not say
@@ -32,11 +32,11 @@ func (d *diskWatch) look(env *Env, now time.Time, patience time.Duration) (pause
 	disk, err := env.DiskFree()
 	known := err == nil && disk.Total > 0
 	switch low := !d.lowSince.IsZero(); {
-	case known && disk.Free < DiskLow(disk.Total) && !low:
+	case known && disk.Free < disk.Low() && !low:
 		d.lowSince, d.low = now, disk
 		env.Warn(fmt.Errorf("%w: %d MiB free for %s: fetching pauses", ErrDiskLow, disk.Free>>20, disk.Dir))
 		return true, false, nil
-	case known && disk.Free >= DiskEnough(disk.Total) && low:
+	case known && disk.Free >= disk.Enough() && low:
 		d.lowSince = time.Time{}
 		return false, true, nil
 	case low:
@@ -46,7 +46,7 @@ func (d *diskWatch) look(env *Env, now time.Time, patience time.Duration) (pause
 		if now.Sub(d.lowSince) >= patience {
 			return false, false, fmt.Errorf("%w: %d MiB free for %s, at least %d are needed: free some space and run "+
 				"it again; everything fetched is kept",
-				ErrDiskLow, d.low.Free>>20, d.low.Dir, DiskEnough(d.low.Total)>>20)
+				ErrDiskLow, d.low.Free>>20, d.low.Dir, d.low.Enough()>>20)
 		}
 	}
 	return false, false, nil

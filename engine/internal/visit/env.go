@@ -24,6 +24,7 @@ var ErrDiskLow = errors.New("disk is nearly full")
 type Disk struct {
 	Dir         string
 	Free, Total uint64
+	Pending     uint64 // that what was fetched takes until it is searchable, about
 }
 
 // Env is what the package needs. Every field is required, except where it says otherwise. Functions may be called from
