@@ -168,11 +168,9 @@ func (g *purge) dropReplaced(segment uint32) (left bool, err error) {
 		}
 		needed := value != nil && r.Segment == segment
 		if value != nil && r.Segment < segment {
-			newest, err := storage.NewestCapture(captures, sc.Key())
-			if err != nil {
+			if needed, err = isNewest(captures, &r, segment, sc.Key(), sc.Value()); err != nil {
 				return false, err
 			}
-			needed = newest <= segment
 		}
 		if needed {
 			left = true
@@ -191,6 +189,22 @@ func (g *purge) dropReplaced(segment uint32) (left bool, err error) {
 		return false, fmt.Errorf("removing links of replaced versions: %w", err)
 	}
 	return left, ing.Commit()
+}
+
+// isNewest reports whether a parse record of a segment, which comes after the content of its URL, may be of the newest
+// fetch. Fetches without an answer have no capture: whether a later one of these replaced it says the time of the last
+// fetch. Else a page that fails in one segment after another would keep the files of all of them.
+func isNewest(captures *storage.Scanner, r *storage.Record, segment uint32, key, parsed []byte) (bool, error) {
+	newest, err := storage.NewestCapture(captures, key)
+	if err != nil || newest >= segment {
+		return newest == segment, err
+	}
+	var o storage.FetchOutcome
+	var links storage.OutlinkReader
+	if err := storage.ReadFetchOutcome(parsed, &o, &links); err != nil {
+		return false, fmt.Errorf("parse record %s: %w", key, err)
+	}
+	return o.Time >= r.LastFetch, nil
 }
 
 // addLinks adds the rows of linkdb in which a parse record of a segment may have links.

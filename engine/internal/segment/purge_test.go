@@ -120,6 +120,52 @@ func TestPurgeReplaced(t *testing.T) {
 	}
 }
 
+// TestPurgeFailures: of a URL without an answer in one segment after another only the newest failure stays, whether
+// there is content or not. The others keep no WARC file.
+func TestPurgeFailures(t *testing.T) {
+	w := newWorld(t)
+	const down, lost, other = "http://h.example/down", "http://h.example/lost", "http://h.example/other"
+	at := func(a *segment.Attempt, minutes int) *segment.Attempt {
+		a.At = start.Add(time.Duration(minutes) * time.Minute)
+		return a
+	}
+	segments := []uint32{w.sealed(page(t, lost))}
+	for i := 2; i < 5; i++ {
+		segments = append(segments, w.sealed(
+			at(failed(t, down, fetch.FailDNS), i), at(failed(t, lost, fetch.FailDNS), i)))
+	}
+	segments = append(segments, w.sealed(page(t, other)))
+	w.linked(map[string]uint32{other: segments[4]}, segments...)
+	w.must(w.store.Apply(func(b *storage.Batch) error {
+		for url, content := range map[string]uint32{down: 0, lost: segments[0]} {
+			r := storage.Record{
+				Status: storage.StatusGone, Segment: content, LastFetch: start.Add(4 * time.Minute).UnixMilli(),
+			}
+			key := []byte(parseURL(t, url).Key())
+			if err := b.Set(storage.Crawldb(), key, storage.AppendRecord(nil, &r)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	purged, err := w.Purge(ctx, nil)
+	if err != nil || purged.Parsed != 4 || purged.Removed == 0 {
+		t.Errorf("purged %+v, %v", purged, err)
+	}
+	key := func(url string) string { return string(parseURL(t, url).Key()) }
+	for i, left := range []string{key(lost), "", "", key(down) + " " + key(lost), key(other)} {
+		if keys := w.keys(segments[i]); keys != left {
+			t.Errorf("segment %d has %q, want %q", segments[i], keys, left)
+		}
+		if files := w.record(segments[i]).WARC; (len(files) == 0) != (left == "") {
+			t.Errorf("segment %d has files %+v", segments[i], files)
+		}
+	}
+	if purged, err := w.Purge(ctx, nil); err != nil || purged != (segment.Purged{}) {
+		t.Errorf("again: %+v, %v", purged, err)
+	}
+}
+
 // TestPurgeWaits: a file with a part of a segment that is not linked yet waits for a later Purge, and so does the mark
 // of its deleted pages. Whoever writes it goes on in another file. At last the file is written again without the
 // records of these pages, and with all others.
