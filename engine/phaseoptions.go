@@ -98,7 +98,8 @@ func (o *FetchOptions) validate() error {
 
 // DedupOptions say which pages are compared and which of equal ones is kept. The zero value compares all pages.
 type DedupOptions struct {
-	// Segments limits the comparison to pages whose signature occurs in these segments; nil means all pages.
+	// Segments limits the comparison to pages whose signature occurs in these segments, or that have the signature that
+	// a page had until a fetch there brought no content; nil means all pages.
 	Segments []uint32
 	// Order replaces Options.DedupOrder for this call; "" means that order.
 	Order string

@@ -16,7 +16,8 @@ import (
 
 // DedupOptions say which pages are compared, and how.
 type DedupOptions struct {
-	// Segments limits the work to signatures that pages of these segments have; nil means all.
+	// Segments limits the work to signatures that pages of these segments have, or had when a fetch brought no content;
+	// nil means all.
 	Segments []uint32
 	// Signatures limits it to these instead; nil does not.
 	Signatures []storage.Signature
@@ -68,7 +69,7 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 	}
 	d := dedup{
 		dedupLookup: p.newDedupLookup(whole, o.Segments, o.Signatures),
-		since:       p.env.Store.Moment(), rules: rules, restored: o.Restored,
+		rules:       rules, restored: o.Restored,
 		trapChanges: p.env.Admission.NewChanges(), changes: p.env.Sorter(storage.FoldLast),
 	}
 	d.order, d.markNear = o.Order, o.MarkNear
@@ -76,6 +77,7 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 	defer d.close()
 	looked, touched, err := d.groupNear(ctx)
 	d.result.Near = looked
+	d.since = p.env.Store.Moment() // what groupNear wrote deletes marks
 	if err == nil {
 		err = d.lookUpAll(ctx, touched)
 	}

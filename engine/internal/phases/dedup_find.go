@@ -166,15 +166,20 @@ func (d *dedupLookup) findWanted(ctx context.Context, wanted *storage.Run, to *g
 	return errors.Join(sc.Err(), wanted.Err(), to.endGroup(true))
 }
 
-// signaturesOf adds the signatures of a segment's pages.
-func (d *dedupLookup) signaturesOf(ctx context.Context, segment uint32, wanted *storage.Sorter) error {
-	sc := d.p.env.Store.Scan(storage.ParseLinks(segment), nil, nil)
-	defer sc.Close()
+// signaturesOf adds the signatures of a segment's pages. Where a fetch brought no content, that is what crawldb still
+// knows: what a server confirmed was a duplicate until then, and what is gone may have been the page that stayed.
+func (d *dedupLookup) signaturesOf(ctx context.Context, segment uint32, wanted *storage.Sorter) (err error) {
+	sc, records := d.p.env.Store.Scan(storage.ParseLinks(segment), nil, nil),
+		storage.NewFinder(d.p.env.Store, storage.Crawldb())
+	defer func() { err = errors.Join(err, sc.Close(), records.Close()) }()
 	for n := 0; sc.Next(); n++ {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		signature, err := storage.OutcomeSignature(sc.Value())
+		if err == nil && signature.IsZero() {
+			signature, err = signatureIn(records, sc.Key())
+		}
 		if err == nil && !signature.IsZero() {
 			err = wanted.Add(signature[:], nil)
 		}
@@ -183,6 +188,16 @@ func (d *dedupLookup) signaturesOf(ctx context.Context, segment uint32, wanted *
 		}
 	}
 	return sc.Err()
+}
+
+// signatureIn returns the signature that crawldb has of a page; zero: none.
+func signatureIn(records *storage.Finder, key []byte) (storage.Signature, error) {
+	var r storage.Record
+	value, err := records.Find(key)
+	if err == nil && value != nil {
+		err = storage.DecodeRecord(value, &r)
+	}
+	return r.Signature, err
 }
 
 // batchSegments are those of batch mode that are not indexed yet: a dedup of everything counts their pages for the trap

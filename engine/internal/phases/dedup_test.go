@@ -281,6 +281,58 @@ func TestDedup(t *testing.T) {
 	w.check()
 }
 
+// TestDedupFetchedAgain: a dedup of a segment decides again about the copies of each page that was fetched in it, also
+// if that brought no content.
+func TestDedupFetchedAgain(t *testing.T) {
+	best, copied, moved := hostA+"a", hostA+"bb", hostA+"ccc"
+	for name, c := range map[string]struct {
+		page page
+		want string // status of the copy
+	}{
+		"the copy, confirmed":      {page{url: copied, status: storage.FetchNotModified}, "db_duplicate"},
+		"the copy, the same":       {page{url: copied, content: 1, near: 0xf0}, "db_duplicate"},
+		"the copy, gone":           {page{url: copied, status: storage.FetchGone}, "db_gone"},
+		"the best, gone":           {page{url: best, status: storage.FetchGone}, "db_fetched"},
+		"the best, moved":          {page{url: best, redirect: moved}, "db_fetched"},
+		"the best, without answer": {page{url: best, status: storage.FetchRetry}, "db_fetched"},
+		"the best, confirmed":      {page{url: best, status: storage.FetchNotModified}, "db_duplicate"},
+	} {
+		for _, near := range []bool{false, true} {
+			w := newWorld(t, admission.Options{})
+			w.inject(best, copied, moved)
+			content := byte(1)
+			if near {
+				content = 3
+			}
+			w.update(page{url: best, content: content, near: 0xf3}, page{url: copied, content: 1, near: 0xf0})
+			w.dedup(DedupOptions{MarkNear: near})
+			c.page.at = 1
+			w.update(c.page)
+			w.dedup(DedupOptions{MarkNear: near, Segments: []uint32{w.segment}})
+			w.check()
+			if r := w.records()[w.key(copied)]; r.Status.String() != c.want {
+				t.Errorf("%s, near %t: the copy is %s, want %s", name, near, r.Status, c.want)
+			}
+			w.close()
+		}
+	}
+}
+
+// TestDedupMarked: a dedup of all pages that grouped near-duplicates leaves its mark, too: the next one has nothing to
+// do.
+func TestDedupMarked(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	w.inject(hostA)
+	w.update(page{url: hostA, content: 1, near: 0xf0}, page{url: hostA + "a", content: 1, near: 0xf0})
+	if r := w.dedup(DedupOptions{}); r.Near != 1 || r.Marked != 1 {
+		t.Errorf("%+v", r)
+	}
+	if _, marked, err := w.store.Mark(dedupMark); err != nil || !marked {
+		t.Errorf("it leaves no mark: %v", err)
+	}
+}
+
 // TestDedupMemory: a group of equal pages is not held in memory, however many they are.
 func TestDedupMemory(t *testing.T) {
 	const equal = 20_000

@@ -18,7 +18,8 @@ const (
 )
 
 // noteSignature adds what must change in the signatures range and in the near ranges, so that they stay equal to what
-// the records say: an entry to write has a value of one byte, one to delete has none.
+// the records say: an entry to write has a value of one byte, one to delete has none. A duplicate that was fetched
+// again is looked at again, though its fingerprint is the same: it may have been one of near-duplicates.
 func noteSignature(sorter *storage.Sorter, key []byte, was, r *storage.Record) error {
 	var err error
 	note := func(entry, value []byte) {
@@ -34,18 +35,22 @@ func noteSignature(sorter *storage.Sorter, key []byte, was, r *storage.Record) e
 			note(storage.AppendSignatureKey([]byte{notedSignature}, r.Signature, key), []byte{1})
 		}
 	}
-	if before, now := was.Near(), r.Near(); before != now {
-		if before != 0 {
-			note(storage.AppendNearPageKey([]byte{notedNear}, before, key), nil)
-		}
-		if now != 0 {
-			note(storage.AppendNearPageKey([]byte{notedNear}, now, key), []byte{1})
-		}
+	before, now := was.Near(), r.Near()
+	if before != 0 && before != now {
+		note(storage.AppendNearPageKey([]byte{notedNear}, before, key), nil)
+	}
+	if now != 0 && (before != now || unmarked(was, r)) {
+		note(storage.AppendNearPageKey([]byte{notedNear}, now, key), []byte{1})
 	}
 	if err != nil {
 		return fmt.Errorf("sorting signatures: %w", err)
 	}
 	return nil
+}
+
+// unmarked reports whether a page was a duplicate.
+func unmarked(was, r *storage.Record) bool {
+	return was.Status == storage.StatusDuplicate && r.Status != storage.StatusDuplicate
 }
 
 // signatureNotes are noted by several goroutines. What is noted of one key must come from one of them.
@@ -56,7 +61,7 @@ type signatureNotes struct {
 
 // note is noteSignature, on any goroutine.
 func (n *signatureNotes) note(key []byte, was, r *storage.Record) error {
-	if was.Signature == r.Signature && was.Near() == r.Near() {
+	if was.Signature == r.Signature && was.Near() == r.Near() && !unmarked(was, r) {
 		return nil
 	}
 	n.mu.Lock()
