@@ -93,8 +93,10 @@ const (
 	// rowLinksMax is how many links of one segment to one target are kept, so that a row stays far below
 	// storage.ValueMaxBytes.
 	rowLinksMax = 1 << 20
-	// nearPart is how many fingerprints GroupNear takes at once: each takes some 300 bytes with what is near it.
+	// nearPart is how many fingerprints GroupNear takes at once: each takes some 300 bytes, and so does each of the
+	// groups that they come to. nearHeld is how many pairs of neighbors a goroutine holds.
 	nearPart = 1 << 18
+	nearHeld = 1 << 12
 	// nearSteps is how many keys GroupNear walks in vain before it seeks, which costs as much.
 	nearSteps = 16
 	// nearScanKeys is how many keys of a table are read in the time in which one fingerprint is looked up, about.

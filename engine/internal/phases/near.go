@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/seine-crawler/seine/storage"
 )
@@ -50,31 +51,53 @@ type nearing struct {
 	keep           bool
 	queue          []storage.SimHash // gained or lost a page, ascending
 	added, removed []storage.SimHash // of these, ascending: those that the tables lack, and those that no page has
-	near           []nearPair        // neighbors among what is added, and what is stored
 
 	before map[storage.SimHash]storage.SimHash   // fingerprints of all groups that are touched, to their groups
 	loaded map[storage.SimHash][]storage.SimHash // those groups, with their fingerprints
-	root   map[storage.SimHash]storage.SimHash   // a forest of fingerprints; each root is the least of its tree
+
+	// root is a forest of what is added, of its neighbors, and of their groups; each root is the least of its tree.
+	root    map[storage.SimHash]storage.SimHash
+	joining sync.Mutex // guards root while tables are searched
 }
 
-// nearPair is two neighbors, of which the first is added.
-type nearPair [2]storage.SimHash
+// neighbors joins the pairs of neighbors that one goroutine finds, some at a time. Pages that differ in a few words
+// have hundreds of neighbors each: all pairs would not fit into memory.
+type neighbors struct {
+	g     *nearing
+	found [][2]storage.SimHash
+}
 
-// inTables calls work for each table, for those of a long queue at the same time, and adds the pairs that it returns to
-// near.
-func (g *nearing) inTables(work func(ctx context.Context, n int) (found []nearPair, err error)) error {
-	var found [storage.NearTables][]nearPair
-	several := min(g.p.sharers(uint64(len(g.queue))), len(found))
-	err := g.p.together(g.ctx, StepDedup, several, func(ctx context.Context, i int) (err error) {
-		for n := i; n < len(found) && err == nil; n += several {
+// add notes two neighbors of which the first is added, unless the second, which may be stored, goes.
+func (n *neighbors) add(s, t storage.SimHash) {
+	if _, goes := slices.BinarySearch(n.g.removed, t); goes {
+		return
+	}
+	if n.found = append(n.found, [2]storage.SimHash{s, t}); len(n.found) >= nearHeld {
+		n.join()
+	}
+}
+
+// join joins what was noted.
+func (n *neighbors) join() {
+	n.g.joining.Lock()
+	defer n.g.joining.Unlock()
+	for _, pair := range n.found {
+		n.g.meet(pair[0], pair[1])
+	}
+	n.found = n.found[:0]
+}
+
+// inTables calls work for each table, for those of a long queue at the same time.
+func (g *nearing) inTables(work func(ctx context.Context, n int) error) error {
+	several := min(g.p.sharers(uint64(len(g.queue))), storage.NearTables)
+	return g.p.together(g.ctx, StepDedup, several, func(ctx context.Context, i int) (err error) {
+		for n := i; n < storage.NearTables && err == nil; n += several {
 			if err = ctx.Err(); err == nil {
-				found[n], err = work(ctx, n)
+				err = work(ctx, n)
 			}
 		}
 		return err
 	})
-	g.near = append(g.near, slices.Concat(found[:]...)...)
-	return err
 }
 
 // group does one part: fingerprints of the queue from a key on.
@@ -146,11 +169,14 @@ func (g *nearing) classified(
 
 // findStored finds the neighbors of what is added among the fingerprints that stay.
 func (g *nearing) findStored() error {
-	all, err := g.p.nearByScan(g.ctx, g.added, func(s, t storage.SimHash) { g.near = g.addPair(g.near, s, t) })
-	if all || err != nil {
+	for _, s := range g.added {
+		g.root[s] = s
+	}
+	found := neighbors{g: g}
+	all, err := g.p.nearByScan(g.ctx, g.added, found.add)
+	if found.join(); all || err != nil {
 		return err
 	}
-	g.near = g.near[:0]
 	return g.inTables(g.findInTable)
 }
 
@@ -166,16 +192,18 @@ func rotated(all []storage.SimHash, n int) []storage.SimHash {
 
 // findInTable looks what is added up in one table. It walks the keys of a neighborhood, and skips what is between two
 // when that is long.
-func (g *nearing) findInTable(ctx context.Context, n int) (found []nearPair, err error) {
+func (g *nearing) findInTable(ctx context.Context, n int) error {
 	sc := g.p.env.Store.Scan(storage.NearTable(n), nil, nil)
 	defer sc.Close()
+	found := neighbors{g: g}
+	defer found.join()
 	var parts []storage.SimHash
 	var key []byte
 	way := storage.NewPacer(g.p.env.GiveWay)
 	for i, s := range rotated(g.added, n) {
 		way.Step()
 		if i%ctxCheckKeys == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 		parts = s.Neighborhoods(parts[:0])
 		key = parts[0].Append(key[:0])
@@ -183,11 +211,11 @@ func (g *nearing) findInTable(ctx context.Context, n int) (found []nearPair, err
 		for ok := sc.SeekGE(key); ok; {
 			t, err := storage.ReadSimHash(sc.Key())
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if s.MayBeNear(t) {
 				if steps = 0; s.Near(t) {
-					found = g.addPair(found, s.Rotated(storage.NearTables-n), t.Rotated(storage.NearTables-n))
+					found.add(s.Rotated(storage.NearTables-n), t.Rotated(storage.NearTables-n))
 				}
 				ok = sc.Next()
 				continue
@@ -206,25 +234,19 @@ func (g *nearing) findInTable(ctx context.Context, n int) (found []nearPair, err
 			ok = sc.SeekGE(parts[0].Append(key[:0]))
 		}
 		if err := sc.Err(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return found, nil
-}
-
-// addPair notes two neighbors, unless the second, which is stored, goes.
-func (g *nearing) addPair(to []nearPair, s, stored storage.SimHash) []nearPair {
-	if _, goes := slices.BinarySearch(g.removed, stored); goes {
-		return to
-	}
-	return append(to, nearPair{s, stored})
+	return nil
 }
 
 // findAdded finds the neighbors among what is added.
 func (g *nearing) findAdded() error {
-	return g.inTables(func(_ context.Context, n int) (found []nearPair, err error) {
-		nearPairs(g.added, n, func(s, t storage.SimHash) { found = append(found, nearPair{s, t}) })
-		return found, nil
+	return g.inTables(func(_ context.Context, n int) error {
+		found := neighbors{g: g}
+		nearPairs(g.added, n, found.add)
+		found.join()
+		return nil
 	})
 }
 
@@ -250,7 +272,7 @@ func nearPairs(all []storage.SimHash, n int, found func(s, t storage.SimHash)) {
 	}
 }
 
-// connect loads the groups that are touched and makes the components of what is left of them and what is added.
+// connect loads the groups that are touched, and joins what is left of each.
 func (g *nearing) connect() error {
 	store := g.p.env.Store
 	groups, members := store.Scan(storage.NearGroups(), nil, nil), store.Scan(storage.NearMembers(), nil, nil)
@@ -264,12 +286,9 @@ func (g *nearing) connect() error {
 		}
 		torn[group] = true
 	}
-	for _, s := range g.added {
-		g.root[s] = s
-	}
-	for _, pair := range g.near {
-		if _, fresh := slices.BinarySearch(g.added, pair[1]); !fresh {
-			if _, err := g.load(groups, members, pair[1]); err != nil {
+	for _, s := range slices.Sorted(maps.Keys(g.root)) {
+		if _, fresh := slices.BinarySearch(g.added, s); !fresh {
+			if _, err := g.load(groups, members, s); err != nil {
 				return err
 			}
 		}
@@ -277,7 +296,7 @@ func (g *nearing) connect() error {
 	for group, list := range g.loaded {
 		if !torn[group] {
 			for _, s := range list {
-				g.root[s] = group
+				g.meet(s, group)
 			}
 			continue
 		}
@@ -286,14 +305,11 @@ func (g *nearing) connect() error {
 			return goes
 		})
 		for _, s := range list {
-			g.root[s] = s
+			g.meet(s, s)
 		}
 		for n := range storage.NearTables {
-			nearPairs(list, n, g.join)
+			nearPairs(list, n, g.meet)
 		}
-	}
-	for _, pair := range g.near {
-		g.join(pair[0], pair[1])
 	}
 	return errors.Join(groups.Err(), members.Err())
 }
@@ -335,7 +351,13 @@ func (g *nearing) find(s storage.SimHash) storage.SimHash {
 	return s
 }
 
-func (g *nearing) join(s, t storage.SimHash) {
+// meet connects two fingerprints, which may be new to the forest.
+func (g *nearing) meet(s, t storage.SimHash) {
+	for _, x := range [...]storage.SimHash{s, t} {
+		if _, known := g.root[x]; !known {
+			g.root[x] = x
+		}
+	}
 	if s, t = g.find(s), g.find(t); s != t {
 		g.root[max(s, t)] = min(s, t)
 	}
@@ -411,7 +433,7 @@ func (g *nearing) write() error {
 }
 
 func (g *nearing) writeTables(ing *storage.Ingestion) error {
-	err := g.inTables(func(_ context.Context, n int) ([]nearPair, error) { return nil, g.writeTable(ing, n) })
+	err := g.inTables(func(_ context.Context, n int) error { return g.writeTable(ing, n) })
 	if err != nil {
 		return err
 	}

@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 )
 
@@ -210,6 +213,57 @@ func TestNearPairs(t *testing.T) {
 	if crowd := blocks.begins[0][1]; crowd <= nearCrowd {
 		t.Errorf("%d fingerprints begin with 0, want more than %d", crowd, nearCrowd)
 	}
+}
+
+// heaps is a context that measures the heap whenever it is asked whether it has ended.
+type heaps struct {
+	context.Context
+	largest *uint64
+}
+
+func (h heaps) Err() error {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	*h.largest = max(*h.largest, m.HeapAlloc)
+	return h.Context.Err()
+}
+
+// TestNearCrowd: pages that differ in little have hundreds of neighbors each, and grouping them takes no memory for the
+// pairs.
+func TestNearCrowd(t *testing.T) {
+	const crowd = 1 << 13
+	w := &world{t: t, now: firstMS, dir: t.TempDir(), cacheBytes: 1 << 20, processors: 1}
+	w.options.Scope, w.options.Now = policy.ScopeAny, func() time.Time { return time.UnixMilli(w.now) }
+	w.open()
+	defer w.close()
+	var pages []page
+	for i := range crowd {
+		s := storage.SimHash(i&0x3f)<<13 | storage.SimHash(i>>6)<<40 | 1
+		pages = append(pages, page{url: fmt.Sprintf("%s%d", hostA, i), content: 1, near: s})
+	}
+	for _, some := range [][]page{pages[:crowd/2], pages[crowd/2:]} {
+		w.update(some...)
+		var before, largest uint64
+		_ = heaps{t.Context(), &before}.Err()
+		looked, err := w.p.GroupNear(heaps{t.Context(), &largest}, false)
+		if err != nil || looked != uint64(len(some)) {
+			t.Errorf("%d fingerprints, %v", looked, err)
+		}
+		if more := int64(largest - before); more > 8<<20 {
+			t.Errorf("%d KiB more for %d fingerprints", more>>10, len(some))
+		}
+	}
+	groups := w.nearGroups()
+	for s, group := range groups {
+		if group != 1 {
+			t.Fatalf("%x is in group %x", s, group)
+		}
+	}
+	if len(groups) != crowd {
+		t.Errorf("%d fingerprints have groups, want %d", len(groups), crowd)
+	}
+	w.check()
 }
 
 // groupSome does one part of GroupNear.
