@@ -85,7 +85,8 @@ type Unwanted struct {
 	// Statuses are those of records of crawldb.
 	Statuses []storage.Status
 	// Accept, if not nil, returns the key by which a URL is to be known, and false if it is refused. Unwanted are those
-	// that are refused, or known by another key: of crawldb, then such as only withheld links or inlinks are known of.
+	// that are refused, or known by another key: of crawldb, then such as only withheld links, inlinks, links of other
+	// directories or fetchlists are known of.
 	Accept func(key []byte) (as []byte, ok bool)
 }
 
@@ -105,7 +106,8 @@ func (p *Phases) Unwanted(what Unwanted) *UnwantedScan {
 	}
 	if what.Accept != nil {
 		f.steps = append(f.steps, f.refused(storage.Crawldb(), wholeKey),
-			f.refused(storage.WithheldRange(), linkdbTarget), f.refused(storage.Linkdb(), linkdbTarget))
+			f.refused(storage.WithheldRange(), linkdbTarget), f.refused(storage.Linkdb(), linkdbTarget),
+			f.sources, f.lists)
 	}
 	return f
 }
@@ -136,6 +138,12 @@ func (f *UnwantedScan) add(keys *Keys, key []byte) (full bool) {
 	return keys.size() >= f.p.env.TableBytes
 }
 
+// unwanted reports whether a URL is refused, or known by another key.
+func (f *UnwantedScan) unwanted(key []byte) bool {
+	as, ok := f.what.Accept(key)
+	return !ok || !bytes.Equal(as, key)
+}
+
 // refused returns a step through a range. url cuts the URL's key out of a key.
 func (f *UnwantedScan) refused(
 	r storage.Range, url func([]byte) ([]byte, error),
@@ -156,15 +164,60 @@ func (f *UnwantedScan) refused(
 				continue
 			}
 			last = append(last[:0], u...)
-			if as, ok := f.what.Accept(u); ok && bytes.Equal(as, u) {
-				continue
-			}
-			if f.add(keys, u) {
+			if f.unwanted(u) && f.add(keys, u) {
 				return true, nil
 			}
 		}
 		return false, sc.Err()
 	}
+}
+
+// lists adds a step through each fetchlist: FreeGenerate makes some of URLs that crawldb does not know.
+func (f *UnwantedScan) lists(context.Context, *Keys) (full bool, err error) {
+	list, err := f.p.env.Store.SegmentList()
+	if err != nil {
+		return false, fmt.Errorf("listing segments: %w", err)
+	}
+	for _, s := range list {
+		if s.State == storage.SegmentOpen {
+			f.steps = append(f.steps, f.refused(storage.Fetchlist(s.Number), wholeKey))
+		}
+	}
+	return false, nil
+}
+
+// sources is a step through the pages that ImportLinks brought links of, which crawldb need not know.
+func (f *UnwantedScan) sources(ctx context.Context, keys *Keys) (full bool, err error) {
+	some, err := f.p.anyForeign()
+	if err != nil || !some {
+		return false, err
+	}
+	pages := f.p.env.Sorter(storage.FoldLast)
+	defer func() { err = errors.Join(err, pages.Close()) }()
+	from := string(f.from)
+	err = f.p.eachLink(ctx, func(_, source []byte, segment uint32) error {
+		if segment != importedSegment || string(source) < from {
+			return nil
+		}
+		return pages.Add(source, nil)
+	})
+	if err != nil {
+		return false, err
+	}
+	run, err := pages.Sort()
+	if err != nil {
+		return false, fmt.Errorf("sorting pages: %w", err)
+	}
+	defer func() { err = errors.Join(err, run.Close()) }()
+	for n := 0; run.Next(); n++ {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		if f.unwanted(run.Key()) && f.add(keys, run.Key()) {
+			return true, nil
+		}
+	}
+	return false, run.Err()
 }
 
 // byStatus reads the records of the hosts that have such ones.

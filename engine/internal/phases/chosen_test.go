@@ -121,6 +121,84 @@ func TestUnwanted(t *testing.T) {
 	}
 }
 
+// TestUnwantedElsewhere: a scan in small parts finds what no record, withheld link or inlink names, once: pages of
+// other directories that link here, and URLs of fetchlists that were made of lists. Once deleted, they are nowhere.
+func TestUnwantedElsewhere(t *testing.T) {
+	there, w := newWorld(t, admission.Options{Scope: policy.ScopeAny}), newWorld(t, admission.Options{
+		Scope: policy.ScopeAny,
+	})
+	defer there.close()
+	defer w.close()
+	ctx := context.Background()
+	var pages []page
+	var want []string
+	for i := range 12 {
+		p := page{url: fmt.Sprintf("http://%c.example/%02d", 'a'+i%3, i), links: []string{hostA, hostB}}
+		if pages = append(pages, p); i%3 == 0 {
+			want = append(want, string(w.key(p.url)))
+		}
+	}
+	there.update(pages...)
+	if _, err := there.p.InvertLinks(ctx, there.segment); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.p.ImportLinks(ctx, there.store, ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	listed := "http://a.example/listed"
+	free, err := w.p.FreeGenerate(ctx, FreeList{Lines: []string{listed, "http://b.example/listed"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, string(w.key(listed)))
+	slices.Sort(want)
+	w.tableBytes = 64
+	w.restart()
+	what := Unwanted{Accept: func(key []byte) ([]byte, bool) {
+		return key, !bytes.HasPrefix(key, []byte("example,a,"))
+	}}
+	find := func(each func(*Keys)) (found []string) {
+		for scan := w.p.Unwanted(what); ; {
+			keys, err := scan.Next(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if keys.Len() == 0 {
+				return found
+			}
+			for i := range keys.Len() {
+				found = append(found, string(keys.at(i)))
+			}
+			each(keys)
+		}
+	}
+	got := find(func(*Keys) {})
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+	var relinked []string
+	find(func(keys *Keys) {
+		_, err := w.p.Delete(ctx, DeleteOptions{Keys: keys, Relinked: func(key []byte) error {
+			relinked = append(relinked, string(key))
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	w.check()
+	if got := find(func(*Keys) {}); len(got) > 0 {
+		t.Errorf("after they were deleted: %q", got)
+	}
+	links, _ := w.linkdb()
+	if left := 2 * (len(pages) - len(pages)/3); len(links) != left || !slices.Contains(relinked, string(w.key(hostA))) {
+		t.Errorf("%d links are left, want %d; links were lost by %q", len(links), left, relinked)
+	}
+	if got := w.fetchlist(free.Segment); !slices.Equal(got, []string{"http://b.example/listed"}) {
+		t.Errorf("the fetchlist has %q", got)
+	}
+}
+
 // TestMarkOrphans: the cells of what a page is by its links, the note of its record and the time.
 func TestMarkOrphans(t *testing.T) {
 	const hour = int64(time.Hour / time.Millisecond)

@@ -220,6 +220,9 @@ func (d *deletion) inlinks() error {
 	err := d.chosen.scan(store, storage.Linkdb(), linkdbTarget, func(_, key, _ []byte) error {
 		return errors.Join(d.canceled(), d.links.Add(key, nil))
 	})
+	if err == nil {
+		err = d.foreign()
+	}
 	if err != nil {
 		return err
 	}
@@ -235,6 +238,22 @@ func (d *deletion) inlinks() error {
 		return d.o.Relinked(target)
 	})
 	return err
+}
+
+// foreign notes the links of what is deleted that no parse record tells of.
+func (d *deletion) foreign() error {
+	some, err := d.p.anyForeign()
+	if err != nil || !some {
+		return err
+	}
+	var row []byte
+	return d.p.eachLink(d.ctx, func(target, from []byte, segment uint32) error {
+		if !d.chosen.Has(from) {
+			return nil
+		}
+		row = storage.AppendLinkdbKey(row[:0], target, segment)
+		return d.links.Add(row, from)
+	})
 }
 
 // marks notes the segments whose WARC files hold what was deleted, for a purge.

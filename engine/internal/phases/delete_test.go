@@ -3,6 +3,7 @@
 package phases
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -48,6 +49,46 @@ func TestDeleteCaptures(t *testing.T) {
 	got, err := w.store.DeletedIn()
 	if err != nil || len(got) != 2 || !got[1] || !got[2] {
 		t.Errorf("to purge: segments %v, %v", got, err)
+	}
+}
+
+// TestDeleteForeign: the links of a deleted page go, also where another directory has fetched it: before they were
+// taken over from there, or since it was moved there.
+func TestDeleteForeign(t *testing.T) {
+	there, w := newWorld(t, admission.Options{Scope: policy.ScopeAny}), newWorld(t, admission.Options{
+		Scope: policy.ScopeAny,
+	})
+	defer there.close()
+	defer w.close()
+	ctx := context.Background()
+	linked := func(w *world, pages ...page) {
+		w.update(pages...)
+		if _, err := w.p.InvertLinks(ctx, w.segment); err != nil {
+			t.Fatal(err)
+		}
+	}
+	linked(there, page{url: "http://there.example/", links: []string{hostA, hostB}})
+	linked(w, page{url: "http://moved.example/", links: []string{hostA}}, page{url: hostB, links: []string{hostA}})
+	if _, err := w.p.ImportLinks(ctx, there.store, ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.p.MergeLinks(ctx, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	part, err := DomainPart("moved.example")
+	if err == nil {
+		_, err = w.p.Excise(ctx, part)
+	}
+	if links, _ := w.linkdb(); err != nil || len(links) != 4 {
+		t.Fatalf("%v: linkdb has %v", err, links)
+	}
+	if r := w.remove("there.example", "moved.example"); r.Inlinks != 3 {
+		t.Errorf("%+v", r)
+	}
+	w.check()
+	want := storedLink{w.key(hostA), w.key(hostB), w.segment}
+	if links, _ := w.linkdb(); len(links) != 1 || !links[want] {
+		t.Errorf("linkdb has %v, want %v", links, want)
 	}
 }
 

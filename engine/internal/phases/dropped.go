@@ -58,7 +58,21 @@ func (p *Phases) dropReplaced(ctx context.Context, changed func([]byte) error) (
 	}
 	ing := store.NewIngestion()
 	defer ing.Abort()
-	run, err := d.links.Sort()
+	if dropped, err = p.removeDropped(ctx, ing, d.links, changed); err != nil {
+		return dropped, err
+	}
+	text := strconv.AppendUint(nil, uint64(upTo), 10)
+	if err := ing.Table(storage.Meta()).Set([]byte(metaDropped), text); err != nil {
+		return dropped, err
+	}
+	return dropped, ing.Commit()
+}
+
+// removeDropped takes links out of linkdb with an ingestion, and returns their number.
+func (p *Phases) removeDropped(
+	ctx context.Context, ing *storage.Ingestion, links *storage.Sorter, changed func([]byte) error,
+) (dropped uint64, err error) {
+	run, err := links.Sort()
 	if err != nil {
 		return 0, fmt.Errorf("sorting links: %w", err)
 	}
@@ -67,17 +81,64 @@ func (p *Phases) dropReplaced(ctx context.Context, changed func([]byte) error) (
 	if err != nil {
 		return 0, err
 	}
-	note := func(target []byte) error {
+	return ing.RemoveInlinks(ctx, run, func(target []byte) error {
 		if changed == nil {
 			return stale.page(target)
 		}
 		return errors.Join(stale.page(target), changed(target))
+	})
+}
+
+// dropForeign takes links that ImportLinks brought out of linkdb, of pages that were fetched here since: the versions
+// here replaced those that had them.
+func (p *Phases) dropForeign(ctx context.Context, changed func([]byte) error) (dropped uint64, err error) {
+	some, err := p.anyForeign()
+	if err != nil || !some {
+		return 0, err
 	}
-	if dropped, err = ing.RemoveInlinks(ctx, run, note); err != nil {
-		return dropped, err
+	sources, links := p.env.Sorter(nil), p.env.Sorter(nil) // source → row of linkdb, and the other way round
+	defer func() { err = errors.Join(err, sources.Close(), links.Close()) }()
+	var row []byte
+	err = p.eachLink(ctx, func(target, from []byte, segment uint32) error {
+		if segment != importedSegment {
+			return nil
+		}
+		row = storage.AppendLinkdbKey(row[:0], target, segment)
+		return sources.Add(from, row)
+	})
+	if err != nil {
+		return 0, err
 	}
-	text := strconv.AppendUint(nil, uint64(upTo), 10)
-	if err := ing.Table(storage.Meta()).Set([]byte(metaDropped), text); err != nil {
+	run, err := sources.Sort()
+	if err != nil {
+		return 0, fmt.Errorf("sorting links: %w", err)
+	}
+	defer run.Close()
+	store := p.env.Store
+	var r storage.Record
+	err = storage.MergeJoin(ctx, store, storage.Crawldb(), run, func(source []byte, rows [][]byte, old []byte) error {
+		if old == nil {
+			return nil
+		}
+		if err := storage.DecodeRecord(old, &r); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", source, err)
+		}
+		if r.Segment == 0 {
+			return nil
+		}
+		for _, row := range rows {
+			if err := links.Add(row, source); err != nil {
+				return fmt.Errorf("sorting links: %w", err)
+			}
+		}
+		return nil
+	})
+	if err != nil || links.Len() == 0 {
+		return 0, err
+	}
+	ing := store.NewIngestion()
+	defer ing.Abort()
+	if dropped, err = p.removeDropped(ctx, ing, links, changed); err != nil {
 		return dropped, err
 	}
 	return dropped, ing.Commit()

@@ -207,6 +207,7 @@ func (x *excision) ranges() error {
 
 func (x *excision) commit() error {
 	x.changes.Split(x.part)
+	x.changes.Set([]byte(metaForeign), nil) // links from the part to other pages stay
 	withheld, err := x.p.anyWithheld()
 	if err == nil {
 		err = x.changes.WriteTo(x.ing, withheld)

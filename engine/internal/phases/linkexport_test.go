@@ -157,3 +157,41 @@ func TestImportLinks(t *testing.T) {
 		}
 	})
 }
+
+// TestImportLinksFetched: a page that is fetched after its links were taken over has those that were seen here alone,
+// once linkdb is merged; who lost links is told.
+func TestImportLinksFetched(t *testing.T) {
+	t.Parallel()
+	there, w := newWorld(t, admission.Options{Scope: policy.ScopeAny}), newWorld(t, admission.Options{
+		Scope: policy.ScopeAny,
+	})
+	defer there.close()
+	defer w.close()
+	linked := func(w *world, pages ...page) {
+		w.update(pages...)
+		if _, err := w.p.InvertLinks(context.Background(), w.segment); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fetched, only := "http://f.example/", "http://o.example/"
+	linked(there, page{url: fetched, links: []string{hostA, hostB}}, page{url: only, links: []string{hostB}})
+	if _, err := w.p.ImportLinks(context.Background(), there.store, ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	linked(w, page{url: fetched, links: []string{hostA}})
+	want := map[storedLink]bool{
+		{w.key(hostA), w.key(fetched), w.segment}:    true,
+		{w.key(hostB), w.key(only), importedSegment}: true,
+	}
+	for _, dropped := range []uint64{2, 0} {
+		lost := 0
+		r, err := w.p.MergeLinks(context.Background(), 0, func([]byte) error { lost++; return nil })
+		if err != nil || r.Dropped != dropped || lost != int(dropped) {
+			t.Errorf("%+v, %v; %d lost links", r, err, lost)
+		}
+		if got, _ := w.linkdb(); !maps.Equal(got, want) {
+			t.Errorf("linkdb has\n%v\nwant\n%v", got, want)
+		}
+		w.check()
+	}
+}

@@ -157,6 +157,11 @@ func (i *importing) write(ctx context.Context) (err error) {
 	if err = errors.Join(run.Err(), w.finish()); err != nil {
 		return err
 	}
+	if i.result.Links > 0 {
+		if err := ing.Table(storage.Meta()).Set([]byte(metaForeign), nil); err != nil {
+			return err
+		}
+	}
 	return ing.Commit()
 }
 
