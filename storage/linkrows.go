@@ -180,6 +180,9 @@ func (r *LinkRow) describes(counts LinkCounts) bool {
 // Counts are those of the links.
 func (r *LinkRow) Counts() LinkCounts { return r.counts }
 
+// Size is how many bytes the links take in the encoding.
+func (r *LinkRow) Size() int { return len(r.links) }
+
 // Append appends the encoding of the row.
 func (r *LinkRow) Append(dst []byte) []byte {
 	if r.merged {

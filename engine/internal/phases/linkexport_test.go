@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -193,5 +195,54 @@ func TestImportLinksFetched(t *testing.T) {
 			t.Errorf("linkdb has\n%v\nwant\n%v", got, want)
 		}
 		w.check()
+	}
+}
+
+// TestImportLinksMemory: of a page with more links than a row may have, however many, none are taken over, and none are
+// held in memory. Those of others are.
+func TestImportLinksMemory(t *testing.T) {
+	const segments, links = 10, 20_000
+	onDisk := func() *world {
+		w := &world{t: t, now: firstMS, dir: t.TempDir(), cacheBytes: 1 << 20}
+		w.options.Scope, w.options.Now = policy.ScopeAny, func() time.Time { return time.UnixMilli(w.now) }
+		w.open()
+		return w
+	}
+	there, w := onDisk(), onDisk()
+	defer there.close()
+	defer w.close()
+	popular, other := []byte(there.key("http://popular.example/")), []byte(there.key("http://other.example/"))
+	source := func(n int) urlkey.Key { return urlkey.Key(fmt.Sprintf("example,from%07d,)/ http", n)) }
+	ing := there.store.NewIngestion()
+	defer ing.Abort()
+	records, rows := ing.Table(storage.Crawldb()), ing.Table(storage.Linkdb())
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	one := storage.AppendInlinks(nil, []storage.Inlink{{From: source(0)}})
+	must(rows.Set(storage.AppendLinkdbKey(nil, other, 1), one))
+	for segment := range segments {
+		var list []storage.Inlink
+		for n := range links {
+			from := source(segment*links + n)
+			list = append(list, storage.Inlink{From: from, Anchor: strings.Repeat(fmt.Sprintf("%07d", n), 14)})
+			r := storage.Record{Status: storage.StatusFetched, Segment: uint32(segment + 1)}
+			must(records.Set([]byte(from), storage.AppendRecord(nil, &r)))
+		}
+		key := storage.AppendLinkdbKey(nil, popular, uint32(segment+1))
+		must(rows.Set(key, storage.AppendInlinks(nil, list)))
+	}
+	must(ing.Commit())
+	var before, largest uint64
+	_ = heaps{t.Context(), &before}.Err()
+	got, err := w.p.ImportLinks(heaps{t.Context(), &largest}, there.store, ImportOptions{})
+	if want := (LinksImported{Links: 1, LeftOut: 1}); err != nil || got != want {
+		t.Errorf("%+v, want %+v: %v", got, want, err)
+	}
+	if more := int64(largest - before); more > 12<<20 {
+		t.Errorf("%d KiB more for %d links of one page", more>>10, segments*links)
 	}
 }

@@ -173,6 +173,7 @@ type linkImport struct {
 	limit  int
 	target []byte
 	fresh  storage.LinkRow
+	over   bool // there are too many for a row: none are kept
 	links  uint64
 	value  []byte
 }
@@ -187,17 +188,27 @@ func (w *linkImport) link(key []byte) error {
 		}
 		w.target = append(w.target[:0], target...)
 		w.fresh.Reset(true)
-		w.links = 0
+		w.links, w.over = 0, false
+	}
+	w.links++
+	if w.over {
+		return nil
 	}
 	at = bytes.IndexByte(rest, 0)
 	w.fresh.Add(rest[:at], rest[at+1:], importedSegment)
-	w.links++
+	if w.over = w.fresh.Size() > w.limit; w.over {
+		w.fresh.Reset(true)
+	}
 	return nil
 }
 
 // finish writes the merged row of the current target.
 func (w *linkImport) finish() error {
-	if w.links == 0 {
+	switch {
+	case w.links == 0:
+		return nil
+	case w.over:
+		w.i.result.LeftOut++
 		return nil
 	}
 	key := storage.AppendLinkdbKey(nil, w.target, storage.MergedSegment)
