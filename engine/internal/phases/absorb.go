@@ -172,7 +172,8 @@ func (a *absorbing) record(key []byte, values [][]byte, old []byte) error {
 		r = a.was
 		r.Meta = slices.Clone(a.was.Meta)
 		if a.merge == nil || !a.merge(&r, &a.other) {
-			return nil
+			_, err := a.hosts.enter(key) // fetching the host may have cost more there all the same
+			return err
 		}
 		if err := a.merged(key, &r); err != nil {
 			return err

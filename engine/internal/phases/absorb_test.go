@@ -79,3 +79,31 @@ func TestImportRecords(t *testing.T) {
 		t.Errorf("a seed's host is not in scope: %+v", v)
 	}
 }
+
+// TestImportSpent: what fetching a host has cost comes along where it is more there, also if no record of it changes.
+func TestImportSpent(t *testing.T) {
+	here, there := newWorld(t, admission.Options{Scope: policy.ScopeAny}), newWorld(t, admission.Options{
+		Scope: policy.ScopeAny,
+	})
+	defer here.close()
+	defer there.close()
+	more, less := "http://more.example/", "http://less.example/"
+	there.update(page{url: more, content: 1, bytes: 50, took: 70}, page{url: less, content: 2, bytes: 5, took: 7})
+	here.update(page{url: more, content: 1, bytes: 4, took: 6, at: 9},
+		page{url: less, content: 2, bytes: 8, took: 9, at: 9})
+	before := here.dump()
+	for range 2 {
+		got, err := here.p.ImportRecords(context.Background(), there.store, ImportOptions{})
+		if err != nil || got != (Absorbed{}) || here.dump() != before {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		here.check()
+		for url, want := range map[string][2]uint64{more: {50, 70}, less: {8, 9}} {
+			var c storage.HostCounts
+			known, err := here.store.HostCounts(here.key(url).HostKey(), &c)
+			if err != nil || !known || c.Bytes != want[0] || c.TookMS != want[1] {
+				t.Errorf("%s: %d bytes in %d ms, want %v, %v", url, c.Bytes, c.TookMS, want, err)
+			}
+		}
+	}
+}
