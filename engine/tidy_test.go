@@ -247,6 +247,12 @@ func TestOrphansRedirected(t *testing.T) {
 			t.Errorf("%s is %s, want %s: %v", page, r.Status, want, err)
 		}
 	}
+	for row, err := range e.Inspect().Report(t.Context(), engine.ReportFailures, 0) {
+		t.Errorf("a page that nothing links to counts as a failure: %v, %v", row, err)
+	}
+	if s, err := e.Inspect().Stats(t.Context(), false); err != nil || len(s.Failures) > 0 {
+		t.Errorf("failures %v, %v", s.Failures, err)
+	}
 }
 
 // TestPurgeGone: with the option, what is gone is not known after the next run; a page that links to it, and is fetched

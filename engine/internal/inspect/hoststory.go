@@ -60,7 +60,7 @@ func (in *Inspect) hostFailures(ctx context.Context, s *HostStory) (err error) {
 	s.Failures = map[string]uint64{}
 	failed := recordBatch{newest: newOutcomes(snapshot, list), size: recordsBatchMin}
 	count := func(r Record, _ error) bool {
-		if name := failureName(&r); name != "" {
+		if name := failedWith(&r); name != "" {
 			s.Failures[name]++
 			s.keepNewest(r)
 		}

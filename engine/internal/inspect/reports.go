@@ -161,7 +161,7 @@ type FailureKind struct {
 func (in *Inspect) FailureKinds(ctx context.Context) ([]FailureKind, error) {
 	by := map[string]*FailureKind{}
 	err := in.withOutcomes(ctx, mayHaveFailed, func(r Record) bool {
-		name := failureName(&r)
+		name := failedWith(&r)
 		if name == "" {
 			return true
 		}

@@ -110,9 +110,20 @@ func failureName(r *Record) string {
 	return ""
 }
 
+// failedWith is the failureName of a record that may have failed; "" if its last fetch brought a page or a redirect: it
+// is gone because nothing links to it any more (phases.MarkOrphans).
+func failedWith(r *Record) string {
+	if r.Outcome != nil {
+		if _, failed := storage.ErrorOf(r.Outcome); !failed {
+			return ""
+		}
+	}
+	return failureName(r)
+}
+
 // failure counts a record whose last fetch failed, with the outcome that is known of it.
 func (s *Stats) failure(r *Record) {
-	name := failureName(r)
+	name := failedWith(r)
 	if name == "" {
 		return
 	}
