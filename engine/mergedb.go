@@ -40,7 +40,8 @@ func (r MergeDBReport) String() string {
 // the record that was fetched last counts; metadata of both is joined. Contents stay where they are: a page that only
 // another directory has fetched is known here with its status and when it is due. Seeds widen the scope here. What
 // hostdb knows of the hosts is joined too, as are withheld links. A part that SplitDB moved to one of the directories
-// is at home here again.
+// is at home here again. A page that is gone there since leaves the index; its copies come back with Dedup and Index,
+// or at the end of the next crawl, which also tell index writers.
 //
 // Each directory is one ingestion, and doing it again changes nothing.
 //

@@ -180,7 +180,9 @@ func mergedbCommand(c *console) *cobra.Command {
 		Long: "Adds the URLs that the data directories DIR know, which must not be in use. Of a URL that both know,\n" +
 			"the record that was fetched last counts, and metadata is joined. Pages stay where they are: what only\n" +
 			"DIR has fetched is known here, and fetched when it is due. Filters apply, and normalizers as to links\n" +
-			"of pages. seine mergelinkdb adds their links. A part that splitdb moved to DIR is at home here again.",
+			"of pages. seine mergelinkdb adds their links. A part that splitdb moved to DIR is at home here again.\n" +
+			"A page that is gone there since leaves the index; seine dedup and index, or the next crawl, bring back\n" +
+			"its copies.",
 		Args: needs("a data directory"),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			o.Dirs = dirs
