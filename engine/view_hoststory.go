@@ -31,7 +31,7 @@ type HostStory struct {
 	PausedUntil  time.Time    `json:"paused_until,omitzero"`
 	FailedVisits uint16       `json:"failed_visits,omitempty"`
 	Throttles    uint16       `json:"throttles,omitempty"`
-	Response     Milliseconds `json:"response_ms,omitzero"` // of the last visit
+	Response     Milliseconds `json:"response_ms,omitzero"` // of a visit of late
 	// Waits says why URLs that are due are not fetched yet, in the words of `seine check url`.
 	Waits []string `json:"waits,omitempty"`
 	// Failures counts, by kind, the URLs whose last fetch brought no page; LastFailures are the newest of these, at

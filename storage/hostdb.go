@@ -207,7 +207,7 @@ type HostFacts struct {
 	NextFetch      int64  // ms: not before, 0 = no limit
 	Addr           netip.Addr
 	Earlier        [HostAddrsMax - 1]netip.Addr // addresses before Addr, newest first; the rest is zero
-	ResponseMS     uint32                       // of the last visit
+	ResponseMS     uint32                       // of a visit of late, the longest if that was long; 0: not known
 }
 
 // Used notes that the host was reached at an address, and reports whether that is news. An address that was used before

@@ -33,7 +33,8 @@
 //
 // What Hosts learns is written to hostdb when it leaves the memory and when a segment is sealed. If a crash loses the
 // newest of it, robots.txt is requested once more. The rest that a host demands, with 429 or 503, is written within
-// syncInterval: no crash makes a crawl break it.
+// syncInterval, and so are a Crawl-delay and a response time that are longer than the crawl's delay: no crash makes a
+// crawl break them.
 //
 // # Invariants
 //

@@ -296,11 +296,6 @@ func (h *Hosts) Remember(host urlkey.HostKey, s frontier.HostState) {
 	}
 }
 
-// rememberDelay stores a host's Crawl-delay.
-func (h *Hosts) rememberDelay(host urlkey.HostKey, d time.Duration) {
-	h.change(host, func(f *storage.HostFacts) { f.CrawlDelayMS = clampMS(d) })
-}
-
 // used notes an address at which a host was reached.
 func (h *Hosts) used(host urlkey.HostKey, addr netip.Addr) {
 	h.changeIf(host, func(f *storage.HostFacts) bool { return f.Used(addr) })

@@ -275,6 +275,7 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 		x.noteAnswer(r.end)
 	}
 	if r.unreach == 0 {
+		x.hosts.rememberResponse(x.v.Host, x.out.ResponseTime)
 		x.hosts.troubles.answered(x.v.Host)
 	}
 	switch {
@@ -340,6 +341,8 @@ func (x *visit) note(r *fetch.Response) {
 	case r.Failure == "" && (r.Status == 429 || r.Status == 503):
 		o.Kind = frontier.Throttled
 		o.RetryAfter, _ = r.RetryAfter(x.env.Now())
+	default:
+		x.hosts.rememberResponse(x.v.Host, r.FirstByte)
 	}
 	x.hosts.troubles.answered(x.v.Host)
 }
