@@ -4,6 +4,7 @@ package visit
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -80,4 +81,30 @@ func TestResponseIsForgotten(t *testing.T) {
 	if h.rememberResponse(host, time.Minute); stored() != 100 {
 		t.Errorf("without a delay: %d ms", stored())
 	}
+}
+
+// TestDelayWithinAVisit: a delay that is set while a visit of several URLs goes on holds from its next request on.
+func TestDelayWithinAVisit(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	l := newList(w)
+	var r *run
+	for i := range 10 {
+		u := fmt.Sprintf("http://a.example/%d", i)
+		w.web.set(u, func(ctx context.Context, req *fetch.Request) *fetch.Response {
+			w.delay.Store(int64(time.Hour))
+			r.front.SetDelay(time.Hour)
+			return html("hi")(ctx, req)
+		})
+		l.add(Choice{Key: w.url(u).Key()})
+	}
+	r = w.newRun(NewHosts(w.env), l, Limits{})
+	r.front.WakeAll()
+	r.Start(context.Background(), 1)
+	w.until("the pause", func() bool {
+		return time.Until(r.front.Host(w.host("a.example")).Next) > 50*time.Minute
+	})
+	if n := len(w.web.requests()); n != 2 { // robots.txt, and the page with which the delay came
+		t.Errorf("%d requests", n)
+	}
+	r.end()
 }

@@ -41,8 +41,7 @@ type progress struct {
 func (x *visit) make(ctx context.Context) error {
 	urls := x.v.URLs
 	for i := range urls {
-		if i > 0 && (x.env.Now().Sub(x.began) > visitTime || !x.gate.isOpen() || x.Reached() != NoLimit ||
-			!x.pages.tryTake()) {
+		if i > 0 && (!x.mayGoOn() || !x.pages.tryTake()) {
 			x.giveBack(len(urls) - i)
 			return nil
 		}
@@ -59,6 +58,12 @@ func (x *visit) make(ctx context.Context) error {
 	}
 	x.giveBack(0)
 	return nil
+}
+
+// mayGoOn reports whether a visit of several URLs may request the next one. Its host had no delay when it was made.
+func (x *visit) mayGoOn() bool {
+	return x.env.Now().Sub(x.began) <= visitTime && x.gate.isOpen() && x.Reached() == NoLimit &&
+		x.hosts.delayOf(x.v.Host) < 0
 }
 
 // giveBack ends the visit for the frontier. The last left URLs were not requested. A second call does nothing.
