@@ -267,7 +267,11 @@ func (s *shard) grow(v *visitState, urls []Candidate) {
 // that has shown the address; 0: none has. If settle returns true, the host moves to the shard that owns the address
 // and is no longer this one's.
 func (s *shard) settle(v *visitState, addr netip.Addr, visited, now moment) (moving bool) {
-	if addr.IsValid() && v.active == 0 && (v.addr == nil || v.addr.key != addressKey(addr)) {
+	switch {
+	case !addr.IsValid() || v.active > 0:
+	case v.addr != nil && v.addr.key == addressKey(addr):
+		v.visit.Addr = addr // of the same /64, perhaps another one
+	default:
 		if v.addr != nil {
 			s.leaveAddress(v, now)
 		}

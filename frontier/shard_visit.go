@@ -196,13 +196,10 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 		s.maybeRefill(v)
 	default:
 		s.put(v, dormant, 0)
-		elsewhere := requested && out.Addr.IsValid() && (v.addr == nil || v.addr.key != addressKey(out.Addr))
-		if elsewhere && v.active == 0 {
-			if s.settle(v, out.Addr, end, now) {
-				return
-			}
-		} else {
+		if !requested {
 			s.park(v, now)
+		} else if s.settle(v, out.Addr, end, now) {
+			return
 		}
 		s.maybeRefill(v)
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // A host may have several addresses. Its visits keep to one of them, so that hosts at the same address take turns: the
-// one at which it was reached last, or else the first. A request for robots.txt may try all, one after the other, and
-// shows which one answers. An address that takes no connection any more is left aside for a while.
+// one at which it was reached last, or else the first, also to request robots.txt. An address that takes no connection,
+// or must not be dialled, is left aside for a while: the next visit is to another one.
 
 // deadAddrs are the addresses at which hosts could not be reached lately. It is safe for concurrent use.
 type deadAddrs struct {
@@ -41,9 +41,7 @@ func (d *deadAddrs) choose(host urlkey.HostKey, addrs []netip.Addr, last netip.A
 	if len(addrs) == 0 {
 		return netip.Addr{}
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	alive := func(a netip.Addr) bool { return !now.Before(d.until[deadAddr{host, a}]) }
+	alive := func(a netip.Addr) bool { return d.alive(host, a, now) }
 	if slices.Contains(addrs, last) && alive(last) {
 		return last
 	}
@@ -51,4 +49,11 @@ func (d *deadAddrs) choose(host urlkey.HostKey, addrs []netip.Addr, last netip.A
 		return addrs[at]
 	}
 	return addrs[0]
+}
+
+// alive reports whether an address of a host took connections lately, or was not tried.
+func (d *deadAddrs) alive(host urlkey.HostKey, addr netip.Addr, now time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !now.Before(d.until[deadAddr{host, addr}])
 }

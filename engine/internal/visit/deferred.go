@@ -148,5 +148,6 @@ type robotsAnswer struct {
 	broken     bool          // there was no answer because a kept connection was closed
 	cutOff     bool          // it was cut off because other bodies needed its memory, so it says nothing
 	noFiles    error         // there was no request because no more files can be opened; nil: there was
+	moved      bool          // it is to be requested at another address of the host
 	reason     reason        // why there is no usable answer
 }

@@ -63,6 +63,7 @@ type authority struct {
 	dirty    bool
 	weight   int64           // its part of Hosts.bytes; 0 while it is not in memory
 	broken   bool            // the request for robots.txt broke off with its kept connection
+	followed bool            // it was not made because the host has another address now
 	fetching chan struct{}   // closed when the request for robots.txt ends; nil: none is under way
 	deferred *deferredRobots // the robots.txt that was redirected; nil: none is deferred
 }

@@ -35,6 +35,7 @@ type robotsState struct {
 	retryAfter time.Duration // of throttled: how long the host wants to rest; 0: it does not say
 	excused    bool          // there was no answer, which says nothing of the host: see robotsWays.excuses
 	noFiles    error         // nothing was requested because no more files can be opened; nil: it was
+	moved      bool          // it is to be requested at another address: see robotsWays.at and moves
 }
 
 // keepFunc puts the response to a request for robots.txt into the WARC.
@@ -46,12 +47,17 @@ type followFunc func(to urlkey.URL) *deferredRobots
 
 // robotsWays are how a request for robots.txt is made. waits is that of fetch.Request; it may be nil. excuses reports
 // whether a failure says nothing of the host now: then it decides nothing, and what one decided before is asked again.
+// at returns the address whose turn it is; here is false if the host is to be visited at another one by now. moves
+// reports whether that is so after a failure. Then the request, made or not, decides nothing either. Without both the
+// client tries all addresses of the host, whoever else is visited there.
 type robotsWays struct {
 	keep    keepFunc
 	follow  followFunc
 	waits   func(waiting bool)
 	doing   *doing                   // of the fetcher; nil: there is none
 	excuses func(fetch.Failure) bool // nil: it always says something
+	at      func(ctx context.Context) (addr netip.Addr, here bool)
+	moves   func(ctx context.Context, f fetch.Failure) bool
 }
 
 func (w *robotsWays) excused(f fetch.Failure) bool { return w.excuses != nil && w.excuses(f) }
@@ -90,11 +96,7 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, ways robotsWays) (robo
 	state := robotsState{requested: true, start: h.env.Now()}
 	answer := robotsAnswer{}
 	if at, err := u.Resolve("/robots.txt"); err == nil {
-		req := h.request(at, robotsBodyMax)
-		req.Waits = ways.waits
-		ways.doing.request(req, true)
-		answer = h.ask(ctx, req, ways.keep)
-		ways.doing.set(DoingPrepare)
+		answer = h.askInTurn(ctx, a, at, &ways)
 	}
 	state.end, state.received, state.addr = h.env.Now(), answer.received, answer.addr
 	state.throttled, state.retryAfter = answer.throttled, answer.retryAfter
@@ -118,7 +120,7 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, ways robotsWays) (robo
 func (h *Hosts) conclude(
 	a *authority, state *robotsState, answer *robotsAnswer, deferred *deferredRobots, ways *robotsWays,
 ) {
-	if state.noFiles = answer.noFiles; state.noFiles != nil {
+	if state.noFiles, state.moved = answer.noFiles, answer.moved; state.noFiles != nil || state.moved {
 		return
 	}
 	if state.excused = ways.excused(answer.reason.failure); state.excused {
@@ -132,7 +134,7 @@ func (h *Hosts) conclude(
 		a.broken = true
 		return
 	}
-	a.broken = false
+	a.broken, a.followed = false, false
 	if a.deferred = deferred; deferred != nil {
 		state.pending = true
 		return
@@ -278,6 +280,33 @@ func Denied(rules *robots.Rules, u urlkey.URL, maxDelay time.Duration) fetch.Fai
 func delayTooLong(rules *robots.Rules, most time.Duration) bool {
 	d, _ := rules.CrawlDelay()
 	return most > 0 && d > most
+}
+
+// askInTurn is ask for the robots.txt of an authority, at the address whose turn it is.
+func (h *Hosts) askInTurn(ctx context.Context, a *authority, u urlkey.URL, ways *robotsWays) (answer robotsAnswer) {
+	req := h.request(u, robotsBodyMax)
+	req.Waits = ways.waits
+	if ways.at != nil {
+		addr, here := ways.at(ctx)
+		if !here && a.follows() {
+			return robotsAnswer{moved: true}
+		}
+		req.Addr = addr
+	}
+	ways.doing.request(req, true)
+	defer ways.doing.set(DoingPrepare)
+	answer = h.ask(ctx, req, ways.keep)
+	answer.moved = ways.moves != nil && ways.moves(ctx, answer.reason.failure)
+	return answer
+}
+
+// follows reports whether visits follow a host to another address. Of twice in a row they do so once: DNS may have a
+// new address each time.
+func (a *authority) follows() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.followed = !a.followed
+	return a.followed
 }
 
 // ask makes one request for a robots.txt. keep gets the response.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
@@ -241,7 +242,9 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	if x.robots.rules != nil && x.scheme == u.Scheme() {
 		return true, nil
 	}
-	r, err := x.hosts.robots(ctx, u, robotsWays{x.keepRobots, x.follow, x.flight.waits, &x.flight.doing, x.excuses})
+	r, err := x.hosts.robots(ctx, u, robotsWays{
+		x.keepRobots, x.follow, x.flight.waits, &x.flight.doing, x.excuses, x.robotsAt, x.robotsMoves,
+	})
 	x.out.Bytes += r.received
 	x.received.Add(r.received)
 	x.source.unseen.addLoose(x.v.Host, r.received)
@@ -311,6 +314,8 @@ func (x *visit) undecided(r *robotsState) bool {
 	case r.broken:
 		x.replay(r.end)
 		x.out.Wait = r.rest
+	case r.moved:
+		x.out.Kind, x.out.End = frontier.Repeat, r.end
 	case r.excused:
 		x.out.End = r.end
 		x.blame(r.reason.failure)
@@ -380,18 +385,44 @@ func (x *visit) reached(addr netip.Addr) {
 	}
 }
 
-// elsewhere notes that a host's address takes no connection. The host's next visit is to another one, if it has any.
-func (x *visit) elsewhere(ctx context.Context, addr netip.Addr, f fetch.Failure) {
-	if !addr.IsValid() || f != fetch.FailRefused && f != fetch.FailUnreachable && f != fetch.FailDialTimeout {
-		return
+// elsewhere notes that an address of a host takes no connection, or must not be dialled. The host's next visit is to
+// another one, if it has any; moves says that this one may be better.
+func (x *visit) elsewhere(ctx context.Context, addr netip.Addr, f fetch.Failure) (moves bool) {
+	switch f {
+	case fetch.FailRefused, fetch.FailUnreachable, fetch.FailDialTimeout, fetch.FailAddress, fetch.FailContact:
+	default:
+		return false
 	}
 	addrs := x.source.addresses(ctx, x.v.Host)
-	if len(addrs) < 2 {
-		return
+	another := func(a netip.Addr) bool { return a != addr }
+	if !addr.IsValid() || x.excuses(f) || !slices.ContainsFunc(addrs, another) {
+		return false
 	}
 	now := x.env.Now()
 	x.hosts.dead.note(x.v.Host, addr, now)
-	x.out.Addr = x.hosts.dead.choose(x.v.Host, addrs, netip.Addr{}, now)
+	next := x.hosts.dead.choose(x.v.Host, addrs, netip.Addr{}, now)
+	x.out.Addr = next
+	return next != addr && x.hosts.dead.alive(x.v.Host, next, now)
+}
+
+// robotsAt is robotsWays.at. A host of which its visits think that it is at an address may be at others by now: a
+// request for robots.txt, once a day, is when that is noticed.
+func (x *visit) robotsAt(ctx context.Context) (addr netip.Addr, here bool) {
+	addr = x.pinned()
+	if !addr.IsValid() {
+		return addr, true
+	}
+	next := x.hosts.dead.choose(x.v.Host, x.source.addresses(ctx, x.v.Host), addr, x.env.Now())
+	if !next.IsValid() || next == addr {
+		return addr, true
+	}
+	x.out.Addr = next
+	return addr, false
+}
+
+// robotsMoves is robotsWays.moves.
+func (x *visit) robotsMoves(ctx context.Context, f fetch.Failure) bool {
+	return x.elsewhere(ctx, x.pinned(), f)
 }
 
 // spend counts what an exchange cost.
@@ -460,7 +491,8 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 		x.giveBack(left)
 		return false
 	}
-	if slow && resp.Failure == fetch.FailCanceled { // to make room for others; it says nothing of the host
+	if slow && resp.Failure == fetch.FailCanceled || !cut && x.elsewhere(ctx, req.Addr, resp.Failure) {
+		// To make room for others, or it is to be requested at another address: it says nothing of the host.
 		x.source.deferred.putBack(u.Key(), waiting)
 		x.out.Kind, x.out.End = frontier.Repeat, resp.End
 		x.waste(resp)
