@@ -256,7 +256,7 @@ func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error)
 
 // Recrawl makes URLs due now, whatever their status and schedule. They keep score, depth, interval and content until
 // they are fetched. A target is a URL; a prefix that ends with "*", such as https://example.org/docs/*; or a host, such
-// as example.org, with all its URLs. A running crawl fetches them.
+// as example.org, with all its URLs. A running crawl fetches them, also those that it has just fetched.
 func (e *Engine) Recrawl(ctx context.Context, targets ...string) (RecrawlReport, error) {
 	leave, err := e.begin(ctx, "recrawl", true)
 	if err != nil {

@@ -16,6 +16,10 @@ const (
 	// defaultTop bounds a fetchlist when the caller does not: its URLs are held in memory.
 	defaultTop = 1_000_000
 
+	// recrawlsMax is the number of calls of Recrawl whose times are remembered, the newest: what was fetched before one
+	// of them, and is updated after it, stays due.
+	recrawlsMax = 256
+
 	// truncatedByLength is the WARC's word for content that is cut off because there is too much of it.
 	truncatedByLength = "length"
 

@@ -4,6 +4,7 @@ package phases
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/seine-crawler/seine/storage"
@@ -18,7 +19,8 @@ type Recrawled struct {
 }
 
 // Recrawl makes the records of targets due now, whatever their status, with at most one failure counted. Score, depth,
-// interval, validators and content stay as they are.
+// interval, validators and content stay as they are. What was fetched of them before, and updatedb has not seen, does
+// not count: see update.askedSince.
 func (p *Phases) Recrawl(ctx context.Context, targets Targets) (result Recrawled, err error) {
 	ing := p.env.Store.NewIngestion()
 	defer ing.Abort()
@@ -39,9 +41,9 @@ func (p *Phases) Recrawl(ctx context.Context, targets Targets) (result Recrawled
 		}
 		r = was
 		if r.FetchTime > now {
-			r.FetchTime = now
 			result.Due++
 		}
+		r.FetchTime = now
 		r.Retries = min(r.Retries, 1) // one that failed stays one that did: see lost
 		if err := hosts.change(key, true, &was, &r); err != nil {
 			return err
@@ -53,6 +55,9 @@ func (p *Phases) Recrawl(ctx context.Context, targets Targets) (result Recrawled
 		err = hosts.finish()
 	}
 	if err == nil {
+		err = p.noteRecrawl(ing, now)
+	}
+	if err == nil {
 		err = ing.Commit()
 	}
 	if err != nil {
@@ -60,4 +65,32 @@ func (p *Phases) Recrawl(ctx context.Context, targets Targets) (result Recrawled
 	}
 	result.Woken = hosts.woken
 	return result, nil
+}
+
+// metaRecrawls is the row of meta that has the times of Recrawl, oldest first, each in eight bytes.
+const metaRecrawls = "recrawls"
+
+// recrawls returns these times, in ms.
+func (p *Phases) recrawls() (times []int64, err error) {
+	row, _, err := p.env.Store.Get(storage.Meta(), []byte(metaRecrawls), nil)
+	for ; len(row) >= 8; row = row[8:] {
+		times = append(times, int64(binary.BigEndian.Uint64(row)))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading when recrawls came: %w", err)
+	}
+	return times, nil
+}
+
+// noteRecrawl adds a time to them.
+func (p *Phases) noteRecrawl(ing *storage.Ingestion, now int64) error {
+	times, err := p.recrawls()
+	if err != nil {
+		return err
+	}
+	var row []byte
+	for _, at := range append(times[max(0, len(times)-recrawlsMax+1):], now) {
+		row = binary.BigEndian.AppendUint64(row, uint64(at))
+	}
+	return ing.Table(storage.Meta()).Set([]byte(metaRecrawls), row)
 }

@@ -40,7 +40,9 @@ func (p *Phases) UpdateDB(ctx context.Context, segment uint32) (Updated, error) 
 		return result, fmt.Errorf("updatedb of segment %d: %w", segment, err)
 	}
 	u := p.newUpdate(segment, &result)
-	err = u.collect(ctx, seg.Counts.Attempts())
+	if u.recrawls, err = p.recrawls(); err == nil {
+		err = u.collect(ctx, seg.Counts.Attempts())
+	}
 	if err == nil {
 		err = u.apply(ctx, seg)
 	}

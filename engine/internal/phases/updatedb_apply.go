@@ -144,6 +144,9 @@ func (j *joining) one(key []byte, in input, old []byte) error {
 			return err
 		}
 	}
+	if in.outcome && j.u.askedSince(&was, &j.page) {
+		r.FetchTime = was.FetchTime
+	}
 	p.applyLinks(in.links, &r, known, in.sitemap)
 	if in.shownAs != "" {
 		noteShownAs(&r, in.shownAs)

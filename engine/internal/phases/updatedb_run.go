@@ -5,6 +5,7 @@ package phases
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/storage"
@@ -30,6 +31,7 @@ type update struct {
 	changes    *admission.Changes
 	segment    uint32
 	now        int64
+	recrawls   []int64 // times of Recrawl, ms
 	collectors []*collector
 	signatures signatureNotes
 	sitemaps   func() // what is to be called when crawldb has the sitemaps that collect added
@@ -40,6 +42,11 @@ func (p *Phases) newUpdate(segment uint32, result *Updated) *update {
 		p: p, result: result, changes: p.env.Admission.NewChanges(), segment: segment, now: p.now(),
 		signatures: signatureNotes{sorter: p.env.Sorter(storage.FoldLast)},
 	}
+}
+
+// askedSince reports whether Recrawl made a URL due after the request for it had begun. It stays due then.
+func (u *update) askedSince(was *storage.Record, o *storage.FetchOutcome) bool {
+	return was.FetchTime > o.Time && slices.Contains(u.recrawls, was.FetchTime)
 }
 
 // close removes temporary files.
