@@ -100,7 +100,7 @@ func alerts(s *Status, recent []Sample, writers []SendReport) (list []Alert) {
 
 // disk is what a run of fetchers compares.
 func (s *StoreStatus) disk() visit.Disk {
-	return visit.Disk{Free: s.DiskFreeBytes, Total: s.DiskTotalBytes, Pending: s.diskPending}
+	return visit.Disk{Free: s.DiskFreeBytes, Total: s.DiskTotalBytes, Pending: s.DiskPendingBytes}
 }
 
 // hasRoom reports whether the disk has the space that fetching needs, as far as is known.

@@ -274,16 +274,16 @@ func TestDiskForWhatWasFetched(t *testing.T) {
 		disk.free.Store(least + 1)
 		full := func(s engine.Status) bool { return s.Progress.Cause.Kind == engine.CauseDiskFull }
 		s := await(t, e, "a full disk", full)
-		if len(s.Alerts) == 0 || s.Alerts[0].Kind != engine.AlertDiskFull {
-			t.Errorf("batch %t: alerts %+v", batch, s.Alerts)
+		if s.Store.DiskPendingBytes == 0 || len(s.Alerts) == 0 || s.Alerts[0].Kind != engine.AlertDiskFull {
+			t.Errorf("batch %t: %d bytes are pending, alerts %+v", batch, s.Store.DiskPendingBytes, s.Alerts)
 		}
 		end()
 		if err := <-ended; err != nil {
 			t.Errorf("batch %t: %v", batch, err)
 		}
 		s, err := e.Inspect().Status()
-		if err != nil || len(s.Alerts) > 0 {
-			t.Errorf("batch %t: at the end: %+v, %v", batch, s.Alerts, err)
+		if err != nil || s.Store.DiskPendingBytes > 0 {
+			t.Errorf("batch %t: at the end %d bytes are pending, %v", batch, s.Store.DiskPendingBytes, err)
 		}
 		mustClose(t, e)
 	}

@@ -113,7 +113,8 @@ type StoreStatus struct {
 	// The space is that of the store's file system, or of the WARC files' if that is full before.
 	DiskFreeBytes  uint64 `json:"disk_free_bytes"`  // for this user, now; 0: not known
 	DiskTotalBytes uint64 `json:"disk_total_bytes"` // 0: not known
-	diskPending    uint64 // as in visit.Disk
+	// DiskPendingBytes are free bytes that what was fetched takes until it is searchable, about, now.
+	DiskPendingBytes uint64 `json:"disk_pending_bytes"`
 	// Documents are those of the index that are not deleted, now.
 	Documents uint64 `json:"documents"`
 	// IndexChanges counts the times that searches began to find something else, since the engine was opened.

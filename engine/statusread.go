@@ -35,7 +35,7 @@ func (i *Inspector) Status() (Status, error) {
 		CacheHits: tables.CacheHits, CacheMisses: tables.CacheMisses,
 	}
 	if disk, err := w.diskFree(); err == nil {
-		s.Store.DiskFreeBytes, s.Store.DiskTotalBytes, s.Store.diskPending = disk.Free, disk.Total, disk.Pending
+		s.Store.DiskFreeBytes, s.Store.DiskTotalBytes, s.Store.DiskPendingBytes = disk.Free, disk.Total, disk.Pending
 	}
 	s.Store.Documents = w.index.Stats().Documents
 	s.Store.IndexChanges = w.index.Generation() - 1 // the first is as it was opened
