@@ -147,7 +147,8 @@ type FetchSchedule interface {
 	Due(r *storage.Record, now int64) bool
 	// Reschedule sets r.FetchTime, r.Interval and r.ModifiedTime after a successful fetch, a 304 or a redirect at
 	// time at. Before the call, r has the interval and the modified time from before the fetch. What else it sets has
-	// no effect, and a fetch time that is not after at is taken for one interval after it.
+	// no effect, a fetch time that is not after at is taken for one interval after it, and one that is more than the
+	// crawl's longest interval after at for that.
 	Reschedule(r *storage.Record, c Change, at int64)
 }
 

@@ -18,7 +18,7 @@ import (
 //	success, other or none      db_fetched       next = T + interval, signature := new
 //	304                         db_notmodified   next = T + interval
 //	redirect                    db_redir_*       next = T + interval
-//	retry, below the limit      db_unfetched     next = T + 1 day, retries + 1
+//	retry, below the limit      db_unfetched     next = T + 1 day, or maxInterval if that is less, retries + 1
 //	retry, limit reached        db_gone          gone schedule, retries + 1
 //	gone, parse failed          db_gone, db_parse_failed   gone schedule
 //	truncated                   below: truncated content never replaces complete content
@@ -51,7 +51,7 @@ func transition(
 		} else {
 			r.Watch(false)
 		}
-		reschedule(r, s, policy.ChangeNone, o.Time)
+		reschedule(r, s, policy.ChangeNone, o.Time, maxInterval)
 		r.ModifiedTime = prevModified
 		forceRefetch(r, maxInterval)
 	case storage.FetchRedirTemp, storage.FetchRedirPerm:
@@ -59,7 +59,7 @@ func transition(
 		if o.Status == storage.FetchRedirPerm {
 			r.Status = storage.StatusRedirPerm
 		}
-		reschedule(r, s, policy.ChangeUnknown, o.Time)
+		reschedule(r, s, policy.ChangeUnknown, o.Time, maxInterval)
 		if prevModified > 0 {
 			r.ModifiedTime = prevModified
 		}
@@ -74,7 +74,7 @@ func transition(
 		}
 		if r.Retries < retryMax {
 			r.Status = storage.StatusUnfetched
-			r.FetchTime = o.Time + retryDelayMS
+			r.FetchTime = o.Time + min(retryDelayMS, int64(maxInterval)*1000)
 			return
 		}
 		r.Status = storage.StatusGone
@@ -112,7 +112,7 @@ func fetched(
 	}
 	r.Signature, r.SimHash, r.Segment, r.Retries, r.Voted = signature, simHash, segment, 0, true
 	r.ETag, r.LastModified, r.Truncated = etag, lastModified, o.Truncated != ""
-	reschedule(r, s, change, o.Time)
+	reschedule(r, s, change, o.Time, maxInterval)
 	if change == policy.ChangeNone {
 		r.ModifiedTime = prevModified
 	}
@@ -153,7 +153,7 @@ func keepContent(r *storage.Record, o *storage.FetchOutcome, s policy.FetchSched
 		r.Status = storage.StatusFetched
 	}
 	prevModified := r.ModifiedTime
-	reschedule(r, s, policy.ChangeUnknown, o.Time)
+	reschedule(r, s, policy.ChangeUnknown, o.Time, maxInterval)
 	r.ModifiedTime = prevModified
 	fetchSooner(r, o)
 	forceRefetch(r, maxInterval)
@@ -175,8 +175,9 @@ func fetchSooner(r *storage.Record, o *storage.FetchOutcome) {
 }
 
 // reschedule lets a schedule set the times of a record, and nothing else of it. A page that it leaves due is due after
-// its interval: otherwise a crawl would fetch it for ever.
-func reschedule(r *storage.Record, s policy.FetchSchedule, c policy.Change, at int64) {
+// its interval: otherwise a crawl would fetch it for ever. No page waits longer than maxInterval: a schedule need not
+// know of that, and the interval of the record may be from when it was longer.
+func reschedule(r *storage.Record, s policy.FetchSchedule, c policy.Change, at int64, maxInterval uint32) {
 	was := *r
 	s.Reschedule(r, c, at)
 	was.FetchTime, was.Interval, was.ModifiedTime = r.FetchTime, r.Interval, r.ModifiedTime
@@ -184,6 +185,7 @@ func reschedule(r *storage.Record, s policy.FetchSchedule, c policy.Change, at i
 	if r.FetchTime <= at {
 		r.FetchTime = at + int64(cmp.Or(r.Interval, policy.DefaultInterval))*1000
 	}
+	r.FetchTime = min(r.FetchTime, at+int64(maxInterval)*1000)
 }
 
 // goneSchedule lengthens the interval by half while that stays below the maximum: a page that is gone may

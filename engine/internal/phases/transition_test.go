@@ -329,6 +329,34 @@ func TestOutgrown(t *testing.T) {
 	}
 }
 
+// TestLongestInterval: no page waits longer than the longest interval, whatever the schedule and the outcome, also
+// where the interval of its record is from when the longest was longer.
+func TestLongestInterval(t *testing.T) {
+	const day, at = 86400, 1_700_000_000_000
+	a, b := storage.Signature{10}, storage.Signature{11}
+	for _, s := range []policy.FetchSchedule{
+		policy.FixedSchedule{}, policy.AdaptiveSchedule{}, policy.FreshnessSchedule{},
+		policy.BoundedSchedule{FetchSchedule: policy.AdaptiveSchedule{IncRate: 2}},
+	} {
+		for _, most := range []uint32{3600, 7 * day} {
+			for _, o := range []storage.FetchOutcome{
+				{Status: storage.FetchSuccess, Signature: a}, {Status: storage.FetchSuccess, Signature: b},
+				{Status: storage.FetchSuccess, Truncated: "time"}, {Status: storage.FetchNotModified},
+				{Status: storage.FetchRedirTemp}, {Status: storage.FetchRedirPerm}, {Status: storage.FetchRetry},
+				{Status: storage.FetchGone}, {Status: storage.FetchParseFailed},
+			} {
+				r := storage.Record{Status: storage.StatusFetched, Signature: a, Segment: 3, Interval: 30 * day}
+				r.ModifiedTime = at - 1000
+				o.Time = at
+				transition(&r, &o, 7, s, most)
+				if wait := (r.FetchTime - at) / 1000; wait <= 0 || wait > int64(most) {
+					t.Errorf("%T, %s%s: due after %d s, the longest is %d", s, o.Status, o.Truncated, wait, most)
+				}
+			}
+		}
+	}
+}
+
 // TestDueWhenUnavailable: a page that says from when on it must not be found is due right after that, if not before,
 // and has no validators.
 func TestDueWhenUnavailable(t *testing.T) {
