@@ -24,9 +24,10 @@ func injectCommand(c *console) *cobra.Command {
 		Short: "add URLs, and those of seed files, to crawldb (\"-\" for standard input)",
 		Long: "Injects seeds: arguments with \"://\" are URLs, others are files with one URL per line, each\n" +
 			"optionally followed by TAB-separated key=value pairs. nutch.score and nutch.fetchInterval set\n" +
-			"the score and the interval in seconds; other keys become metadata. A URL without a scheme is\n" +
-			"tried with https, then with http. The record of a known URL changes only with --update or\n" +
-			"--overwrite. Without arguments, the setting seeds names the files.",
+			"the score and the interval in seconds, nutch.fetchInterval.fixed one that no schedule, host\n" +
+			"setting or hint changes; other keys become metadata. A URL without a scheme is tried with\n" +
+			"https, then with http. The record of a known URL changes only with --update or --overwrite.\n" +
+			"Without arguments, the setting seeds names the files.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, seeds []string) error {
 			if err := together(cmd, "update", "overwrite"); err != nil {

@@ -43,7 +43,8 @@ type HostSettings struct {
 	Scope *Scope
 	// MaxDepth is the greatest number of links from a seed; 0 means the crawl's, negative no bound.
 	MaxDepth int
-	// Interval is the time between two fetches of a page, in whole seconds, whatever the schedule; 0 means the crawl's.
+	// Interval is the time between two fetches of a page, in whole seconds, whatever the schedule, unless its seed line
+	// has fixed one; 0 means the crawl's.
 	Interval time.Duration
 	// MinInterval and MaxInterval bound the intervals that the schedule chooses, in whole seconds; 0 means no bound
 	// beyond the crawl's. (Nutch: adaptive-host-specific-intervals.txt.)

@@ -14,6 +14,10 @@ const (
 	DefaultMaxInterval = 90 * 86400 // db.fetch.interval.max
 )
 
+// MetaFixedInterval is the name of the record's metadata field that holds the time between two fetches of the URL, in
+// seconds, whatever the schedule, settings of hosts and hints say: what a seed line fixes by that name, Nutch's.
+const MetaFixedInterval = "nutch.fetchInterval.fixed"
+
 // FixedSchedule fetches every page again after its record's interval (Nutch: DefaultFetchSchedule). The zero value
 // uses the defaults.
 type FixedSchedule struct {

@@ -189,3 +189,54 @@ func TestScheduleBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestFixedInterval: an interval that a seed line fixes stays, whatever the schedule, the settings of the host and
+// hints say, until the seed line says another. A page that is gone when it is fetched first, and has an interval of its
+// own, is fetched again after one and a half of that.
+func TestFixedInterval(t *testing.T) {
+	const (
+		hour, day, fixed = 3600, 86400, "\tnutch.fetchInterval.fixed="
+		url, gone, plain = "http://a.example/page", "http://a.example/gone", "http://a.example/plain"
+	)
+	settings := policy.HostPolicyFunc(func(urlkey.HostKey) *policy.HostSettings {
+		return &policy.HostSettings{Interval: 6 * time.Hour}
+	})
+	for want, hosts := range map[uint32]policy.HostPolicy{45 * day: nil, 9 * hour: settings} {
+		w := newWorld(t, admission.Options{Scope: policy.ScopeAny, Hosts: hosts})
+		defer w.close()
+		w.schedule = policy.AdaptiveSchedule{}
+		w.restart()
+		w.p.env.Hints = true
+		r := w.inject(url+fixed+"7200\tnutch.fetchInterval=60", gone+fixed+"7200", plain,
+			plain+"1"+fixed+"0", plain+"2"+fixed+"1.5")
+		if r.New != 3 || r.Malformed != 2 {
+			t.Errorf("%+v", r)
+		}
+		due := func(of string, interval uint32, at int64) {
+			t.Helper()
+			r := w.records()[w.key(of)]
+			if r.Interval != interval || r.FetchTime != firstMS+at+int64(interval)*1000 {
+				t.Errorf("%s: interval %d, due after %d ms, want %d", of, r.Interval, r.FetchTime-firstMS-at, interval)
+			}
+		}
+		w.update(page{url: url, content: 1}, page{url: gone, status: storage.FetchGone},
+			page{url: plain, status: storage.FetchGone})
+		due(url, 2*hour, 0)
+		due(gone, 3*hour, 0)
+		due(plain, want, 0)
+		w.update(page{url: url, content: 2, at: 1000})
+		due(url, 2*hour, 1000)
+		w.update(page{url: url, status: storage.FetchNotModified, at: 2000})
+		due(url, 2*hour, 2000)
+		w.update(page{url: "http://a.example/sitemap.xml", links: []string{url}, at: 3000,
+			hints: []storage.LinkHint{{Every: 1}}})
+		due(url, 2*hour, 2000)
+		again := InjectOptions{URLs: []string{url + fixed + "10800"}, Update: true}
+		if _, err := w.p.Inject(t.Context(), again); err != nil {
+			t.Fatal(err)
+		}
+		w.update(page{url: url, content: 2, at: 4000})
+		due(url, 3*hour, 4000)
+		w.check()
+	}
+}

@@ -4,6 +4,7 @@ package phases
 
 import (
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/policy"
@@ -14,18 +15,20 @@ import (
 // urlSchedule says when a URL is fetched again.
 type urlSchedule struct {
 	schedule policy.FetchSchedule
-	own      uint32        // the interval that the settings of the URL demand, in seconds; 0: none
+	own      uint32        // the interval that its seed line or its settings demand, in seconds; 0: none
 	bounds   policy.Bounds // of its host and its media type
 }
 
-// scheduleOf returns the schedule of a URL: an interval in its settings decides alone; else the crawl's schedule does,
-// with the rule of the media type, within the bounds of the host. was is the record before the fetch, o the outcome;
-// nil: there was no fetch.
+// scheduleOf returns the schedule of a URL: an interval that its seed line fixes decides alone, then one in its
+// settings; else the crawl's schedule does, with the rule of the media type, within the bounds of the host. was is the
+// record before the fetch, o the outcome; nil: there was no fetch.
 func (p *Phases) scheduleOf(key []byte, was *storage.Record, o *storage.FetchOutcome) (urlSchedule, error) {
-	s := urlSchedule{schedule: p.env.Schedule}
+	s := urlSchedule{schedule: p.env.Schedule, own: fixedInterval(was)}
 	set := p.settingsOf(urlkey.Key(key))
-	if set != nil && set.Interval > 0 {
+	if s.own == 0 && set != nil && set.Interval > 0 {
 		s.own = uint32(min(set.Interval/time.Second, math.MaxUint32))
+	}
+	if s.own > 0 {
 		s.schedule = policy.FixedSchedule{MaxInterval: p.maxInterval}
 		return s, nil
 	}
@@ -45,6 +48,17 @@ func (p *Phases) scheduleOf(key []byte, was *storage.Record, o *storage.FetchOut
 		s.schedule, s.bounds = policy.BoundedSchedule{FetchSchedule: s.schedule, Bounds: own}, s.bounds.Under(own)
 	}
 	return s, nil
+}
+
+// fixedInterval is the interval that the seed line of a record has fixed, in seconds; 0: none.
+func fixedInterval(r *storage.Record) uint32 {
+	for _, f := range r.Meta {
+		if f.Name == policy.MetaFixedInterval {
+			v, _ := strconv.ParseUint(f.Value, 10, 32) // what cannot be read is none
+			return uint32(v)
+		}
+	}
+	return 0
 }
 
 // capped lowers bounds to the longest interval of the crawl: a page whose interval were longer would be unfetched.
@@ -87,7 +101,7 @@ func (p *Phases) mediaTypeOf(key []byte, was *storage.Record, o *storage.FetchOu
 	return before.MediaType, err
 }
 
-// hinted applies a hint to a record, unless an interval in the settings of the URL decides alone.
+// hinted applies a hint to a record, unless an interval of its own decides alone.
 func (u *update) hinted(key []byte, h hint, r *storage.Record) error {
 	s, err := u.p.scheduleOf(key, r, nil)
 	if err != nil || s.own > 0 {

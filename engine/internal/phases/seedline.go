@@ -13,7 +13,7 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Keys of a seed line that set the record rather than metadata; Nutch's names.
+// Keys of a seed line that set the record rather than metadata; Nutch's names. policy.MetaFixedInterval sets both.
 const (
 	seedScore    = "nutch.score"
 	seedInterval = "nutch.fetchInterval"
@@ -61,6 +61,9 @@ func seedFields(fields string, r *storage.Record, score *float64) error {
 			return err
 		}
 	}
+	if fixed := fixedInterval(r); fixed > 0 {
+		r.Interval = fixed
+	}
 	return nil
 }
 
@@ -76,12 +79,14 @@ func seedField(r *storage.Record, score *float64, field string) error {
 			return fmt.Errorf("%s=%q is not a score", name, value)
 		}
 		*score = v
-	case seedInterval:
+	case seedInterval, policy.MetaFixedInterval:
 		v, err := strconv.ParseUint(value, 10, 32)
 		if err != nil || v == 0 {
 			return fmt.Errorf("%s=%q is not a number of seconds", name, value)
 		}
-		r.Interval = uint32(v)
+		if r.Interval = uint32(v); name == policy.MetaFixedInterval {
+			r.Meta = append(r.Meta, storage.Field{Name: name, Value: value})
+		}
 	case policy.MetaRedirectURL:
 		return fmt.Errorf("%s is what redirects set: choose another name", name)
 	default:

@@ -185,7 +185,8 @@ func (j *joining) outcome(key, encoded []byte, was, r *storage.Record) error {
 	if err != nil {
 		return err
 	}
-	if s.own > 0 && answered(&j.page) { // what is gone keeps the interval that it has grown to
+	// What is gone keeps the interval that it has grown to; the first failure of a page begins with its own.
+	if s.own > 0 && (answered(&j.page) || was.LastFetch == 0) {
 		r.Interval = min(s.own, p.maxInterval)
 	}
 	transition(r, &j.page, j.u.segment, s.schedule, p.maxInterval)
