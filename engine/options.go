@@ -169,7 +169,8 @@ type Options struct {
 	TypeSchedules policy.TypeRules
 	// ScheduleHints takes the dates of sitemaps and feeds, and the changefreq of sitemaps, as hints when pages of the
 	// same host are to be fetched again. What they say moves the next fetch to no less than a fourth of the interval
-	// and to no more than twice of it, so a site that lies loses none of its pages.
+	// and to no more than twice of it, so a site that lies loses none of its pages. What is to be fetched first, as
+	// what a sitemap makes known, is moved after that fetch, by the changefreq.
 	ScheduleHints bool
 	// NoFollowLinks makes linkdb, and so the index, also keep links that must not be followed: those marked nofollow,
 	// ugc or sponsored, and all links of pages that forbid to follow theirs. Without it linkdb does not have them, as

@@ -18,6 +18,10 @@ const (
 // seconds, whatever the schedule, settings of hosts and hints say: what a seed line fixes by that name, Nutch's.
 const MetaFixedInterval = "nutch.fetchInterval.fixed"
 
+// MetaChangeEvery is the name of the record's metadata field that holds how often a sitemap says that the page changes,
+// in seconds, while the page is to be fetched first: the hint counts after that fetch.
+const MetaChangeEvery = "seine.every"
+
 // FixedSchedule fetches every page again after its record's interval (Nutch: DefaultFetchSchedule). The zero value
 // uses the defaults.
 type FixedSchedule struct {

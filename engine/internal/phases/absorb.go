@@ -310,8 +310,3 @@ func mergeRecord(r, other *storage.Record) (changed bool) {
 	}
 	return changed || newer
 }
-
-// hasContent reports whether a status says that content was fetched and stands.
-func hasContent(s storage.Status) bool {
-	return s == storage.StatusFetched || s == storage.StatusNotModified || s == storage.StatusDuplicate
-}

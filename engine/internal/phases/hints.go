@@ -4,6 +4,8 @@ package phases
 
 import (
 	"encoding/binary"
+	"slices"
+	"strconv"
 
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
@@ -58,6 +60,35 @@ func readHint(b []byte) (hint, []byte) {
 		every: binary.LittleEndian.Uint32(b[16:]),
 	}, b[hintBytes:]
 }
+
+// waits reports whether a hint says how often a page changes that is to be fetched first, as a sitemap says it of the
+// pages that it makes known. That fetch finds out itself what is true of dates; how often counts after it.
+func (h hint) waits(r *storage.Record, now int64) bool {
+	first := r.Status == storage.StatusUnfetched || hasContent(r.Status) && (r.Retries != 0 || r.FetchTime <= now)
+	return h.every != 0 && first
+}
+
+// keep notes it in the record's metadata.
+func (h hint) keep(r *storage.Record) {
+	r.Meta = slices.DeleteFunc(slices.Clone(r.Meta), isKeptHint)
+	if len(r.Meta) < storage.MetaFieldsMax {
+		text := strconv.FormatUint(uint64(h.every), 10)
+		r.Meta = append(r.Meta, storage.Field{Name: policy.MetaChangeEvery, Value: text})
+	}
+}
+
+// keptHint takes the hint that waited for a fetch from a record whose content is known now.
+func keptHint(r *storage.Record) hint {
+	i := slices.IndexFunc(r.Meta, isKeptHint)
+	if i < 0 || !hasContent(r.Status) || r.Retries != 0 {
+		return hint{}
+	}
+	every, _ := strconv.ParseUint(r.Meta[i].Value, 10, 32) // what cannot be read is none
+	r.Meta = slices.Delete(slices.Clone(r.Meta), i, i+1)
+	return hint{every: uint32(every)}
+}
+
+func isKeptHint(f storage.Field) bool { return f.Name == policy.MetaChangeEvery }
 
 // apply moves the time of the next fetch of a page whose content is known. bounds are those of its host and type.
 //

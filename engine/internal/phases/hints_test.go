@@ -240,3 +240,43 @@ func TestFixedInterval(t *testing.T) {
 		w.check()
 	}
 }
+
+// TestHintBeforeFetch: how often a page changes, as a sitemap says while the page is to be fetched first, counts after
+// the fetch that finds its content, and after no other; with the option off, after none.
+func TestHintBeforeFetch(t *testing.T) {
+	const (
+		url, sitemap = "http://a.example/page", "http://a.example/sitemap.xml"
+		day          = 86_400_000
+	)
+	for _, on := range []bool{true, false} {
+		w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+		defer w.close()
+		w.p.env.Hints = true
+		says := page{url: sitemap, links: []string{url}, hints: []storage.LinkHint{{Every: 10 * 86400}}}
+		fetch := func(at, want int64) {
+			t.Helper()
+			w.update(page{url: url, content: byte(at/day + 1), at: at})
+			r := w.records()[w.key(url)]
+			if r.FetchTime != firstMS+at+want || r.Interval != policy.DefaultInterval || len(r.Meta) != 0 {
+				t.Errorf("hints %t: due %d days after day %d, want %d; %v",
+					on, (r.FetchTime-firstMS-at)/day, at/day, want/day, r.Meta)
+			}
+		}
+		w.update(says)
+		w.update(page{url: url, status: storage.FetchRetry, at: 1})
+		w.p.env.Hints = on
+		if !on {
+			fetch(2, 30*day)
+			continue
+		}
+		fetch(2, 10*day)
+		for _, at := range []int64{40 * day, 80 * day} { // it is due when its sitemap is read again
+			w.now, says.at = firstMS+at, at
+			w.update(says)
+			fetch(at+1, 10*day)
+		}
+		w.now = firstMS + 120*day
+		fetch(120*day, 30*day)
+		w.check()
+	}
+}

@@ -101,11 +101,15 @@ func (p *Phases) mediaTypeOf(key []byte, was *storage.Record, o *storage.FetchOu
 	return before.MediaType, err
 }
 
-// hinted applies a hint to a record, unless an interval of its own decides alone.
+// hinted applies a hint to a record, or notes it for after its next fetch, unless an interval of its own decides alone.
 func (u *update) hinted(key []byte, h hint, r *storage.Record) error {
 	s, err := u.p.scheduleOf(key, r, nil)
 	if err != nil || s.own > 0 {
 		return err
+	}
+	if h.waits(r, u.now) {
+		h.keep(r)
+		return nil
 	}
 	due := r.FetchTime
 	if h.apply(r, s.bounds, u.p.maxInterval, u.now); r.FetchTime > due {

@@ -146,6 +146,11 @@ func keepsContent(r *storage.Record, o *storage.FetchOutcome) bool {
 	return false
 }
 
+// hasContent reports whether a status says that content was fetched and stands.
+func hasContent(s storage.Status) bool {
+	return s == storage.StatusFetched || s == storage.StatusNotModified || s == storage.StatusDuplicate
+}
+
 // keepContent is the row of a truncated fetch after a complete one: segment, signature, validators and modified time
 // stay those of the complete content, and so does the status.
 func keepContent(r *storage.Record, o *storage.FetchOutcome, s policy.FetchSchedule, maxInterval uint32) {

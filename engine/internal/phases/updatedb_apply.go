@@ -134,13 +134,17 @@ func (j *joining) one(key []byte, in input, old []byte) error {
 	case !in.outcome && in.links.any: // not only a sitemap
 		j.linked++
 	}
+	h := in.hint
 	if in.outcome {
 		if err := j.outcome(key, in.encoded, &was, &r); err != nil {
 			return err
 		}
+		if kept := keptHint(&r); h.every == 0 && p.env.Hints {
+			h.every = kept.every
+		}
 	}
-	if in.hint != (hint{}) {
-		if err := j.u.hinted(key, in.hint, &r); err != nil {
+	if h != (hint{}) {
+		if err := j.u.hinted(key, h, &r); err != nil {
 			return err
 		}
 	}
