@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/seine-crawler/seine/engine"
@@ -41,7 +42,7 @@ func sitemapSite(t *testing.T) *httptest.Server {
 	return s
 }
 
-// TestSitemaps: pages that only a sitemap lists are found. Searches do not find sitemaps.
+// TestSitemaps: pages that only a sitemap lists are found. Searches do not find sitemaps, and they are no seeds.
 func TestSitemaps(t *testing.T) {
 	s := sitemapSite(t)
 	for _, on := range []bool{false, true} {
@@ -60,6 +61,13 @@ func TestSitemaps(t *testing.T) {
 		}
 		if r.Fetched != fetched || r.RobotsDenied != denied || hits.Total != found {
 			t.Errorf("sitemaps %t: %d fetched, %d denied, %d found", on, r.Fetched, r.RobotsDenied, hits.Total)
+		}
+		if seeds := reportOf(t, e, engine.ReportSeeds, 0); len(seeds) != 1 {
+			t.Errorf("sitemaps %t: seeds %q", on, seeds)
+		}
+		story, err := e.Inspect().URLStory(t.Context(), s.URL+"/index.xml")
+		if on && (err != nil || !strings.Contains(story.String(), "as a sitemap")) {
+			t.Errorf("%v\n%s", err, story)
 		}
 		mustClose(t, e)
 	}

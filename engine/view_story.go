@@ -189,6 +189,8 @@ func (r *RecordView) tell(b *strings.Builder) {
 func (s *URLStory) found() string {
 	r := s.Record
 	switch {
+	case r.Depth == 0 && r.Meta[storage.MetaSitemap] != "":
+		return "as a sitemap"
 	case r.Depth == 0 && r.Hops == 0:
 		return "as a seed"
 	case r.Depth == 0:

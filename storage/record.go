@@ -48,6 +48,13 @@ const (
 	SchemeAssumed = "assumed"
 )
 
+// MetaSitemap is the name of the field of Meta that says that a URL is of depth 0 because a robots.txt names it as a
+// sitemap, or because one that is redirects to it, and so is no seed. SitemapNamed is its value.
+const (
+	MetaSitemap  = "seine.sitemap"
+	SitemapNamed = "robots.txt"
+)
+
 // VisitsMax is the largest number of Record.Visits.
 const VisitsMax = 64
 
@@ -78,6 +85,20 @@ func (r *Record) SchemeAssumed() bool {
 	}
 	return false
 }
+
+// IsSitemap reports whether MetaSitemap says that the URL is a sitemap.
+func (r *Record) IsSitemap() bool {
+	for i := range r.Meta {
+		if r.Meta[i].Name == MetaSitemap {
+			return true
+		}
+	}
+	return false
+}
+
+// IsSeed reports whether the URL is a seed: no link and no redirect away from one. Those whose records were made before
+// MetaSitemap was cannot be told from sitemaps.
+func (r *Record) IsSeed() bool { return r.Depth == 0 && r.Hops == 0 && !r.IsSitemap() }
 
 // Layout of a record, a value of crawldb. After the first four bytes, each part is present only if its
 // flag is set. The order is fixed.

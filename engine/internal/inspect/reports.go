@@ -16,11 +16,11 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Seeds streams the records of seeds in key order: what is no link and no redirect away from a seed.
+// Seeds streams the records of seeds in key order.
 func (in *Inspect) Seeds(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		is := func(r *storage.Record) bool { return r.Depth == 0 && r.Hops == 0 }
-		if err := in.withOutcomes(ctx, is, func(r Record) bool { return yield(r, nil) }); err != nil {
+		err := in.withOutcomes(ctx, (*storage.Record).IsSeed, func(r Record) bool { return yield(r, nil) })
+		if err != nil {
 			yield(Record{}, err)
 		}
 	}

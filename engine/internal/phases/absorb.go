@@ -38,10 +38,14 @@ func (p *Phases) Rename(ctx context.Context, keys *Keys, accept func(key []byte)
 		if err := storage.DecodeRecord(old, &was); err != nil {
 			return fmt.Errorf("crawldb record %s: %w", key, err)
 		}
-		value = storage.AppendRecord(value[:0], &storage.Record{
+		r := storage.Record{
 			Status: storage.StatusUnfetched, Depth: was.Depth, Hops: was.Hops, Interval: was.Interval,
 			Score: was.Score, FetchTime: now,
-		})
+		}
+		if was.IsSitemap() {
+			noteSitemap(&r)
+		}
+		value = storage.AppendRecord(value[:0], &r)
 		return errors.Join(ctx.Err(), records.Add(as, value))
 	})
 	var done Absorbed
@@ -182,7 +186,7 @@ func (a *absorbing) record(key []byte, values [][]byte, old []byte) error {
 		a.result.New++
 	}
 	a.p.scoreByDepth(&r)
-	if r.Depth == 0 && (!known || a.was.Depth != 0) {
+	if r.Depth == 0 && !r.IsSitemap() && (!known || a.was.Depth != 0 || a.was.IsSitemap()) {
 		a.changes.Seed(urlkey.Key(key))
 	}
 	a.value = storage.AppendRecord(a.value[:0], &r)
@@ -285,6 +289,7 @@ func (p *Phases) readRecords(
 // mergeRecord merges the record of another store into r and reports whether that changed it.
 func mergeRecord(r, other *storage.Record) (changed bool) {
 	newer := other.LastFetch > r.LastFetch || other.LastFetch == r.LastFetch && other.FetchTime > r.FetchTime
+	seed := r.IsSeed() || other.IsSeed()
 	if newer {
 		content := r.Segment != 0 && hasContent(r.Status) && hasContent(other.Status)
 		if !content {
@@ -299,7 +304,14 @@ func mergeRecord(r, other *storage.Record) (changed bool) {
 	if other.Depth < r.Depth || other.Hops < r.Hops {
 		r.Depth, r.Hops, changed = min(r.Depth, other.Depth), min(r.Hops, other.Hops), true
 	}
+	if seed && r.IsSitemap() {
+		endSitemap(r)
+		changed = true
+	}
 	for _, f := range other.Meta {
+		if seed && f.Name == storage.MetaSitemap {
+			continue
+		}
 		i := slices.IndexFunc(r.Meta, func(g storage.Field) bool { return g.Name == f.Name })
 		switch {
 		case i < 0 && len(r.Meta) < storage.MetaFieldsMax:

@@ -232,7 +232,7 @@ func (s *seeding) one(key, seed, old []byte) error {
 	default:
 		s.known++
 		assumes := r.SchemeAssumed() && was.LastFetch == 0 && !was.SchemeAssumed()
-		if was.Depth == 0 && was.Hops == 0 && !assumes {
+		if was.IsSeed() && !assumes {
 			return nil
 		}
 		given := r.Meta
@@ -241,6 +241,7 @@ func (s *seeding) one(key, seed, old []byte) error {
 		}
 	}
 	r.Depth, r.Hops = 0, 0 // it is a seed now
+	endSitemap(&r)
 	in.p.scoreByDepth(&r)
 	if old != nil {
 		if err := noteLowered(s.lowered, key, &was, &r); err != nil {

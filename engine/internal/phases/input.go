@@ -43,6 +43,9 @@ func (p *Phases) applyLinks(x linkSum, r *storage.Record, known, sitemap bool) {
 	}
 	switch {
 	case sitemap:
+		if !known || !r.IsSeed() {
+			noteSitemap(r)
+		}
 		r.Depth, r.Hops = 0, 0
 	case x.any:
 		r.Depth, r.Hops = min(r.Depth, x.depth), min(r.Hops, x.hops)
@@ -62,10 +65,27 @@ func (p *Phases) scoreByDepth(r *storage.Record) {
 // noteLowered notes a page whose links know another depth, or other hops, than the record that it gets.
 func noteLowered(w *storage.TableWriter, key []byte, was, r *storage.Record) error {
 	fetched := was.LastFetch != 0 || r.LastFetch != 0
-	if !fetched || r.Depth >= was.Depth && r.Hops >= was.Hops {
+	seeded := was.IsSitemap() && !r.IsSitemap() // what it redirects to comes into the scope
+	if !fetched || r.Depth >= was.Depth && r.Hops >= was.Hops && !seeded {
 		return nil
 	}
 	return w.Set(key, []byte{was.Hops})
+}
+
+// noteSitemap notes in a record's metadata that it is of depth 0 and no seed.
+func noteSitemap(r *storage.Record) {
+	if !r.IsSitemap() && len(r.Meta) < storage.MetaFieldsMax {
+		r.Meta = append(slices.Clip(r.Meta), storage.Field{Name: storage.MetaSitemap, Value: storage.SitemapNamed})
+	}
+}
+
+// endSitemap takes that note back.
+func endSitemap(r *storage.Record) {
+	if r.IsSitemap() {
+		r.Meta = slices.DeleteFunc(slices.Clone(r.Meta), func(f storage.Field) bool {
+			return f.Name == storage.MetaSitemap
+		})
+	}
 }
 
 // deeper is the depth of what a page links to.
@@ -86,13 +106,15 @@ func (p *Phases) newRecord(links linkSum, sitemap bool, now int64) storage.Recor
 }
 
 // input is what one segment says about one URL: at most one outcome, the sum of its links, whether it was named as a
-// sitemap, what sitemaps and feeds say of it, and by which URL a redirect to it is better known.
+// sitemap, what sitemaps and feeds say of it, by which URL a redirect to it is better known, and whether a sitemap
+// redirects to it.
 //
-//	value: flags byte (1 outcome, 2 link, 4 sitemap, 8 shown as, 16 hint) | hops byte | score float64 | depth uint16 |
-//	       hint, if any | length uint16 and text of shown as, if any | outcome…
+//	value: flags byte (1 outcome, 2 link, 4 sitemap, 8 shown as, 16 hint, 32 of sitemap) | hops byte | score float64 |
+//	       depth uint16 | hint, if any | length uint16 and text of shown as, if any | outcome…
 type input struct {
 	links            linkSum
 	outcome, sitemap bool
+	ofSitemap        bool // a sitemap redirects here
 	hint             hint
 	shownAs          string // "": nothing else than it is
 	encoded          []byte // the outcome
@@ -104,6 +126,7 @@ const (
 	inputSitemap
 	inputShownAs
 	inputHint
+	inputOfSitemap
 
 	inputHead = 12
 )
@@ -125,6 +148,9 @@ func appendInput(dst []byte, in *input, o *storage.FetchOutcome) []byte {
 	if in.hint != (hint{}) {
 		flags |= inputHint
 	}
+	if in.ofSitemap {
+		flags |= inputOfSitemap
+	}
 	dst = append(dst, flags, in.links.hops)
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(in.links.score))
 	dst = binary.LittleEndian.AppendUint16(dst, in.links.depth)
@@ -143,7 +169,7 @@ func appendInput(dst []byte, in *input, o *storage.FetchOutcome) []byte {
 func readInput(v []byte) input {
 	in := input{
 		outcome: v[0]&inputOutcome != 0,
-		sitemap: v[0]&inputSitemap != 0,
+		sitemap: v[0]&inputSitemap != 0, ofSitemap: v[0]&inputOfSitemap != 0,
 		links: linkSum{
 			any:   v[0]&inputLink != 0,
 			hops:  v[1],
@@ -188,7 +214,7 @@ func noteShownAs(r *storage.Record, u string) {
 func foldInputs(dst, a, b []byte) []byte {
 	x, y := readInput(a), readInput(b)
 	x.links = x.links.plus(y.links)
-	x.sitemap = x.sitemap || y.sitemap
+	x.sitemap, x.ofSitemap = x.sitemap || y.sitemap, x.ofSitemap || y.ofSitemap
 	x.hint = x.hint.plus(y.hint)
 	x.shownAs = betterShownAs(x.shownAs, y.shownAs)
 	if y.outcome {

@@ -209,7 +209,7 @@ func (b *graphing) begins(key []byte, r *storage.Record) bool {
 	if len(b.o.Trusted) > 0 {
 		return b.o.Trusted.Has(key)
 	}
-	return b.o.FromSeeds && r.Depth == 0 && r.Hops == 0
+	return b.o.FromSeeds && r.IsSeed()
 }
 
 // redirectOf returns where a page redirects to, "" if that is not known any more. cdx says in which segment the

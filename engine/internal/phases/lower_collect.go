@@ -58,6 +58,7 @@ type node struct {
 	gate                 gate
 	loaded, known        bool // crawldb was asked; it has a record
 	fetched              bool // and the record has an outcome
+	sitemap              bool // the record says that it is a sitemap
 	queued, due          bool // it is in the lowered range; its links must be told
 	touched              bool // it is in lowering.touched
 	changed, rowsChanged bool // its record, or its withheld links, must be written
@@ -135,6 +136,7 @@ func (l *lowering) load(known *storage.Finder, n int) error {
 	if value != nil {
 		x.known, x.depth, x.hops, x.toldHops = true, l.record.Depth, l.record.Hops, l.record.Hops
 		x.fetched, x.segment = l.record.LastFetch != 0, l.record.Segment
+		x.sitemap = l.record.IsSitemap()
 	}
 	return nil
 }
@@ -300,7 +302,7 @@ func (l *lowering) offerRedirect(segment uint32, n int) {
 	if l.p.ignores(from, []byte(to.HostKey())) != "" {
 		return
 	}
-	facts := admission.Facts{Seed: x.depth == 0, Hops: int(x.hops) + 1}
+	facts := admission.Facts{Seed: x.depth == 0 && !x.sitemap, Hops: int(x.hops) + 1}
 	v := l.p.env.Admission.VerdictKey(to, facts)
 	if v.Reason == admission.ReasonChain || v.Reason == admission.ReasonMalformed {
 		return

@@ -303,6 +303,9 @@ func restored(old, rebuilt storage.Record, now int64) (r storage.Record, due boo
 		r = rebuilt
 		r.Score, r.Meta = max(old.Score, rebuilt.Score), old.Meta
 		r.Depth, r.Voted = min(old.Depth, rebuilt.Depth), voted(&old) || voted(&rebuilt)
+		if rebuilt.IsSitemap() && old.Depth != 0 {
+			noteSitemap(&r)
+		}
 		return r, false
 	case rebuilt.LastFetch == old.LastFetch:
 		r = old

@@ -151,6 +151,9 @@ func (j *joining) one(key []byte, in input, old []byte) error {
 	if in.outcome && j.u.askedSince(&was, &j.page) {
 		r.FetchTime = was.FetchTime
 	}
+	if in.ofSitemap && (!known || was.Depth != 0) {
+		noteSitemap(&r)
+	}
 	p.applyLinks(in.links, &r, known, in.sitemap)
 	if in.shownAs != "" {
 		noteShownAs(&r, in.shownAs)

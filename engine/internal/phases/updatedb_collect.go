@@ -398,7 +398,7 @@ func (c *collector) withhold(key []byte, w *storage.Withheld, again bool) error 
 
 // addRedirect treats the target of a redirect as a link of its page. A seed that redirects
 // takes the target into the scope: people name python.org and mean www.python.org. What other pages link to there
-// comes into reach when this segment is ingested.
+// comes into reach when this segment is ingested. A sitemap is no seed, whatever its depth: nobody has named its host.
 //
 // Redirects in a row are counted, and a chain that is too long ends: its next target gets no record. times is how many
 // links the page has to the target as well; if they are accepted, page counts them.
@@ -407,7 +407,8 @@ func (c *collector) addRedirect(key []byte, source *storage.Record, page *policy
 	if c.ignored(urlkey.HostKeyOf(key), []byte(to.HostKey())) {
 		return nil
 	}
-	facts := admission.Facts{Seed: page.Depth == 0, Hops: int(source.Hops) + 1}
+	ofSitemap := page.Depth == 0 && source.IsSitemap()
+	facts := admission.Facts{Seed: page.Depth == 0 && !ofSitemap, Hops: int(source.Hops) + 1}
 	v := c.p.env.Admission.VerdictKey(to, facts)
 	if facts.Seed && v.Reason != admission.ReasonChain && v.Reason != admission.ReasonMalformed {
 		c.changes.Seed(to)
@@ -426,7 +427,7 @@ func (c *collector) addRedirect(key []byte, source *storage.Record, page *policy
 		if err != nil {
 			return err
 		}
-		return c.admit([]byte(to), &input{links: sum, shownAs: shownAs})
+		return c.admit([]byte(to), &input{links: sum, shownAs: shownAs, ofSitemap: ofSitemap})
 	}
 	return c.add(to, sum, false, !page.First && sum.score != 0, v)
 }
