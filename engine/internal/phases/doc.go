@@ -66,8 +66,9 @@
 //     with itself and says db_notmodified.
 //   - A fetched page gets a record also while no additions are allowed, since only Generate, FreeGenerate and a rebuild
 //     have pages fetched that crawldb does not know. Nutch drops the page. Links add nothing, as in Nutch.
-//   - A page is an orphan when linkdb has no link to it any more, and time has passed since. Nutch takes the time since
-//     a fetch last brought a link to it, and has no linkdb to ask: pages of sites that are rarely fetched are lost.
+//   - A page is an orphan when no page that linkdb knows links to it any more, and time has passed since. Nutch takes
+//     the time since a fetch last brought a link to it, and has no linkdb to ask: pages of sites that are rarely
+//     fetched are lost.
 //   - Records that are gone, or orphans, are removed after invertlinks, with the links to them; Nutch leaves them out
 //     of the next update, and linkdb keeps the links.
 //   - All links of a segment count in a score. Nutch counts 10,000, and those are the worst.

@@ -42,14 +42,15 @@ type Orphaned struct {
 //
 // Seeds and sitemaps (of depth 0) and what redirects lead to are never orphans: linkdb has no links of that kind.
 // Nutch takes the time since a fetch of a page last brought a link, so a page whose linking pages are not fetched for
-// long becomes an orphan. Here a link counts until its page is fetched again without it, or is deleted.
+// long becomes an orphan. Here a link counts until its page is fetched again without it, also where the page redirects
+// by then or is gone, or is deleted. (linkdb keeps the links of such a page: a 304 may confirm them again.)
 func (p *Phases) MarkOrphans(ctx context.Context, o OrphanOptions) (Orphaned, error) {
 	ing := p.env.Store.NewIngestion()
 	defer ing.Abort()
 	m := orphanMarks{
 		p: p, o: o, now: p.now(), records: ing.Table(storage.Crawldb()), hosts: p.newHostTally(ing),
 		documents: p.env.Deletes(ing), signatures: p.env.Sorter(storage.FoldLast),
-		links: p.env.Store.Scan(storage.Linkdb(), nil, nil), targets: p.env.Sorter(storage.FoldLast),
+		links: p.env.Store.Scan(storage.Linkdb(), nil, nil), targets: p.env.Sorter(foldOrphanFlags),
 	}
 	defer m.targets.Close()
 	m.result.Signatures = []storage.Signature{}
@@ -89,7 +90,7 @@ type orphanMarks struct {
 	documents  Deletes
 	signatures *storage.Sorter
 	links      *storage.Scanner
-	targets    *storage.Sorter // keys that redirects lead to
+	targets    *storage.Sorter // keys that redirects lead to, or links that ended → byte of flags
 	result     Orphaned
 	written    int
 	began      bool // the first row of linkdb was sought
@@ -97,7 +98,27 @@ type orphanMarks struct {
 	value      []byte
 }
 
-// findTargets notes what the redirects of crawldb lead to, as of their last fetch.
+// What is known of a key before linkdb is asked.
+const (
+	orphanRedirected = 1 << iota // a redirect leads to it
+	orphanDoubtful               // some of the links to it ended
+)
+
+func foldOrphanFlags(dst, a, b []byte) []byte { return append(dst, a[0]|b[0]) }
+
+// ended reports whether the links of a page ended with its last fetch, which found a redirect, or that it is gone. One
+// that MarkOrphans made db_gone has them.
+func ended(r *storage.Record) bool {
+	switch r.Status {
+	case storage.StatusRedirTemp, storage.StatusRedirPerm:
+		return true
+	case storage.StatusGone:
+		return r.HTTPStatus >= 400 || r.Retries >= retryMax
+	}
+	return false
+}
+
+// findTargets notes what the redirects of crawldb lead to, as of their last fetch, and where links ended.
 func (m *orphanMarks) findTargets(ctx context.Context) (err error) {
 	store := m.p.env.Store
 	sc, captures := store.Scan(storage.Crawldb(), nil, nil), store.Scan(storage.CDXRange(), nil, nil)
@@ -109,6 +130,11 @@ func (m *orphanMarks) findTargets(ctx context.Context) (err error) {
 		}
 		if err := storage.DecodeRecord(sc.Value(), &r); err != nil {
 			return fmt.Errorf("crawldb record %s: %w", sc.Key(), err)
+		}
+		if ended(&r) && r.Segment != 0 {
+			if err := m.end(sc.Key(), r.Segment); err != nil {
+				return err
+			}
 		}
 		if r.Status != storage.StatusRedirTemp && r.Status != storage.StatusRedirPerm {
 			continue
@@ -138,7 +164,25 @@ func (m *orphanMarks) target(key []byte, segment uint32) error {
 	if o.Redirect == "" {
 		return nil
 	}
-	return m.targets.Add([]byte(o.Redirect), nil)
+	return m.targets.Add([]byte(o.Redirect), []byte{orphanRedirected})
+}
+
+// end notes what a page linked to in the segment of its content.
+func (m *orphanMarks) end(key []byte, segment uint32) error {
+	value, ok, err := m.p.env.Store.Get(storage.ParseLinks(segment), key, nil)
+	if err != nil || !ok {
+		return err
+	}
+	var o storage.FetchOutcome
+	var links storage.OutlinkReader
+	err = storage.ReadFetchOutcome(value, &o, &links)
+	for err == nil && links.Next() {
+		err = m.targets.Add(links.Key(), []byte{orphanDoubtful})
+	}
+	if err = errors.Join(err, links.Err()); err != nil {
+		return fmt.Errorf("parse record %s: %w", key, err)
+	}
+	return nil
 }
 
 func (m *orphanMarks) run(ctx context.Context) (err error) {
@@ -163,9 +207,13 @@ func (m *orphanMarks) run(ctx context.Context) (err error) {
 		for more && bytes.Compare(targets.Key(), sc.Key()) < 0 {
 			more = targets.Next()
 		}
-		linked := was.Depth == 0 || was.Hops > 0 || more && bytes.Equal(targets.Key(), sc.Key())
+		flags := byte(0)
+		if more && bytes.Equal(targets.Key(), sc.Key()) {
+			flags = targets.Value()[0]
+		}
+		linked := was.Depth == 0 || was.Hops > 0 || flags&orphanRedirected != 0
 		if !linked {
-			if linked, err = m.linked(sc.Key()); err != nil {
+			if linked, err = m.linked(sc.Key(), flags&orphanDoubtful != 0); err != nil {
 				return err
 			}
 		}
@@ -176,26 +224,51 @@ func (m *orphanMarks) run(ctx context.Context) (err error) {
 	return sc.Err()
 }
 
-// linked reports whether linkdb has a link to a page. Keys must increase from call to call.
-func (m *orphanMarks) linked(key []byte) (bool, error) {
+// linked reports whether linkdb has a link to a page that counts; where some ended, the record of each page that links
+// is looked up until one has its links. Keys must increase from call to call.
+func (m *orphanMarks) linked(key []byte, doubtful bool) (bool, error) {
 	if !m.began {
 		m.began, m.more = true, m.links.SeekGE(key)
 	}
 	for steps := 0; m.more; steps++ {
-		target, _, err := storage.SplitLinkdbKey(m.links.Key())
+		target, segment, err := storage.SplitLinkdbKey(m.links.Key())
 		if err != nil {
 			return false, err
 		}
-		if order := bytes.Compare(target, key); order >= 0 {
+		order := bytes.Compare(target, key)
+		if order > 0 || order == 0 && !doubtful {
 			return order == 0, nil
 		}
-		if steps < orphanSteps {
+		if order == 0 {
+			if some, err := m.holds(segment); some || err != nil {
+				return some, err
+			}
+		}
+		if order == 0 || steps < orphanSteps {
 			m.more = m.links.Next()
 		} else {
 			m.more = m.links.SeekGE(key)
 		}
 	}
 	return false, m.links.Err()
+}
+
+// holds reports whether a link of the current row of linkdb is one of a page that has it, as far as crawldb knows.
+func (m *orphanMarks) holds(segment uint32) (some bool, err error) {
+	var r storage.Record
+	var failed error
+	err = storage.VisitLinks(m.links.Value(), segment, func(from, _ []byte, _ uint32) bool {
+		value, known, err := m.p.env.Store.Get(storage.Crawldb(), from, nil)
+		if err == nil && known {
+			err = storage.DecodeRecord(value, &r)
+		}
+		some, failed = err == nil && !(known && ended(&r)), err
+		return !some && err == nil
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return false, fmt.Errorf("inlinks at %q: %w", m.links.Key(), err)
+	}
+	return some, nil
 }
 
 // page writes what a record becomes, if it changes.

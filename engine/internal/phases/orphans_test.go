@@ -49,7 +49,8 @@ func TestOrphans(t *testing.T) {
 						Draw(t, "kind")
 					redirects[w.key(u)] = w.key(p.redirect)
 				case 2:
-					p.status = storage.FetchGone
+					status := rapid.SampledFrom([]uint16{0, 404}).Draw(t, "answer") // 0: robots.txt denies it
+					p.outcome = &storage.FetchOutcome{Status: storage.FetchGone, HTTPStatus: status}
 				default:
 					p.links = rapid.SliceOfN(one, 0, 3).Draw(t, "links")
 				}
@@ -68,6 +69,49 @@ func TestOrphans(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestOrphanOfEnded: a page is an orphan also where linkdb has links to it, of pages that redirect by now or are gone,
+// and is none any more when one of them is what it was.
+func TestOrphanOfEnded(t *testing.T) {
+	const one, two, kept, orphan = hostA + "one", hostA + "two", hostA + "kept", hostA + "orphan"
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+	defer w.close()
+	w.inject(hostA)
+	w.update(page{url: hostA, links: []string{one, two}})
+	w.update(page{url: one, content: 1, links: []string{kept, orphan}},
+		page{url: two, content: 2, links: []string{orphan}},
+		page{url: kept, content: 3, links: []string{kept}}, page{url: orphan, content: 4})
+	w.update(page{url: hostA, at: 1, links: []string{one, two, kept}})
+	w.update(page{url: one, redirect: hostA, at: 2},
+		page{url: two, at: 2, outcome: &storage.FetchOutcome{Status: storage.FetchGone, HTTPStatus: 410}})
+	for segment := range w.segment {
+		if _, err := w.p.InvertLinks(t.Context(), segment+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mark := func(want storage.Status) {
+		t.Helper()
+		for range 2 {
+			if _, err := w.p.MarkOrphans(t.Context(), OrphanOptions{OrphanAfter: time.Hour}); err != nil {
+				t.Fatal(err)
+			}
+			w.now += 2 * time.Hour.Milliseconds()
+		}
+		records := w.records()
+		if a, b := records[w.key(orphan)].Status, records[w.key(kept)].Status; a != want || b != storage.StatusFetched {
+			t.Errorf("it is %s, want %s; another page, which is linked to, is %s", a, want, b)
+		}
+		w.check()
+	}
+	mark(storage.StatusOrphan)
+	w.update(page{url: two, status: storage.FetchNotModified, at: 3})
+	if o, err := w.p.MarkOrphans(t.Context(), OrphanOptions{OrphanAfter: time.Hour}); err != nil || o.Linked != 1 {
+		t.Errorf("it is linked again: %+v, %v", o, err)
+	}
+	if r := w.records()[w.key(orphan)]; r.FetchTime > w.now {
+		t.Errorf("it is not due: %+v", r)
+	}
 }
 
 // TestOrphanWithoutRoom: a page whose metadata has no room for the note since when nothing links to it stays as it is,
@@ -107,7 +151,15 @@ func TestOrphanWithoutRoom(t *testing.T) {
 // orphans calls MarkOrphans and compares with what each record must become.
 func (w *world) orphans(t *rapid.T, redirects map[urlkey.Key]urlkey.Key, o OrphanOptions) {
 	records := w.records()
-	_, rows := w.linkdb()
+	links, _ := w.linkdb()
+	rows := map[urlkey.Key]int{}
+	for l := range links {
+		r, known := records[l.from]
+		redirects := r.Status == storage.StatusRedirTemp || r.Status == storage.StatusRedirPerm
+		if !known || !redirects && (r.Status != storage.StatusGone || r.HTTPStatus != 404) {
+			rows[l.to]++
+		}
+	}
 	for key, r := range records {
 		switch to, ok := redirects[key]; r.Status {
 		case storage.StatusRedirTemp, storage.StatusRedirPerm:
