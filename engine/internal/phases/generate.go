@@ -346,7 +346,7 @@ func (g *generation) offer(rd storage.Reader, h urlkey.HostKey, domain *domainCh
 
 // addressOf is where a host was when it was last visited, or its key.
 func (g *generation) addressOf(rd storage.Reader, h urlkey.HostKey) (string, error) {
-	value, ok, err := rd.Get(storage.HostFactsRange(), []byte(h), nil)
+	value, ok, err := rd.Get(storage.HostFactsRange(), []byte(storage.HostStateKey(h)), nil)
 	if err == nil && ok {
 		err = storage.DecodeHostFacts(value, &g.facts)
 	}

@@ -114,7 +114,8 @@ func TestGenerateBounds(t *testing.T) {
 					addresses[h] = a.String()
 					facts := storage.HostFacts{Addr: a}
 					ing := w.store.NewIngestion()
-					err := ing.Table(storage.HostFactsRange()).Set([]byte(h), storage.AppendHostFacts(nil, &facts))
+					err := ing.Table(storage.HostFactsRange()).
+						Set([]byte(storage.HostStateKey(h)), storage.AppendHostFacts(nil, &facts))
 					if err == nil {
 						err = ing.Commit()
 					}
@@ -170,7 +171,8 @@ func TestDealtByAddress(t *testing.T) {
 		w.inject(at+"1\tnutch.score="+fmt.Sprint(3-i), at+"2\tnutch.score="+fmt.Sprint(3-i))
 		facts := storage.HostFacts{Addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(i / 2)})} // a and b share one
 		value := storage.AppendHostFacts(nil, &facts)
-		if err := ing.Table(storage.HostFactsRange()).Set([]byte(w.key(at).HostKey()), value); err != nil {
+		key := []byte(storage.HostStateKey(w.key(at).HostKey()))
+		if err := ing.Table(storage.HostFactsRange()).Set(key, value); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -319,7 +321,7 @@ func TestGenerateOneAddress(t *testing.T) {
 		facts := storage.HostFacts{Addr: netip.MustParseAddr(address)}
 		value := storage.AppendHostFacts(nil, &facts)
 		if err := w.store.Apply(func(b *storage.Batch) error {
-			return b.Set(storage.HostFactsRange(), []byte(w.key(url).HostKey()), value)
+			return b.Set(storage.HostFactsRange(), []byte(storage.HostStateKey(w.key(url).HostKey())), value)
 		}); err != nil {
 			t.Fatal(err)
 		}
