@@ -4,9 +4,7 @@ package phases
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,6 +32,8 @@ type Inverted struct {
 // Links within a host and links that leave the scope are kept too: they are what the page said. The reader decides what
 // to do with them. Links that Env.Links does not count are left out, and as in Nutch those that must not be followed,
 // and all links of pages that say so of theirs; Env.NoFollowLinks keeps these.
+//
+// Of many links to a target, the texts of those are kept whose pages have the best scores in crawldb as of now.
 //
 // It may run at the same time as any other phase, and as itself for another segment.
 func (p *Phases) InvertLinks(ctx context.Context, segment uint32) (Inverted, error) {
@@ -111,10 +111,11 @@ func writeInlinks(
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
+		links := readGathered(run.Value())
 		count.Targets++
-		count.Inlinks += uint64(readCount(run.Value()))
+		count.Inlinks += uint64(links.links)
 		key = storage.AppendLinkdbKey(key[:0], run.Key(), segment)
-		if err := to.Set(key, run.Value()[inlinkCountBytes:]); err != nil {
+		if err := to.Set(key, links.list); err != nil {
 			return err
 		}
 	}
@@ -127,7 +128,7 @@ type inversion struct {
 	p      *Phases
 	env    *Env
 	memory int64           // bytes of targets and all that is kept beside them
-	values *storage.Sorter // target → count, inlinks
+	values *storage.Sorter // target → gathered
 
 	targets KeyTable
 	last    []int32 // of each target's links, by target's number
@@ -136,8 +137,11 @@ type inversion struct {
 	scores  []float32
 	anchors []byte
 
-	list  []inverted
-	value []byte
+	list   []inverted
+	record storage.Record
+	row    gathered
+	best   gathered
+	value  []byte
 }
 
 // inverted is a link seen from its target. It holds no pointers.
@@ -173,13 +177,14 @@ func (v *inversion) close() {
 // room is the memory that it has, in use or not.
 func (v *inversion) room() int64 {
 	return v.targets.Room() + v.sources.Room() + int64(4*(cap(v.last)+cap(v.scores))+
-		invertedBytes*(cap(v.links)+cap(v.list))+cap(v.anchors)+cap(v.value))
+		invertedBytes*(cap(v.links)+cap(v.list))+cap(v.anchors)+cap(v.value)) + v.row.room() + v.best.room()
 }
 
 // collect reads the segment's parse records from one key on up to another.
-func (v *inversion) collect(ctx context.Context, segment uint32, from, to []byte) error {
+func (v *inversion) collect(ctx context.Context, segment uint32, from, to []byte) (err error) {
 	sc := v.env.Store.Scan(storage.ParseLinks(segment), from, to)
-	defer sc.Close()
+	records := storage.NewFinder(v.env.Store, storage.Crawldb())
+	defer func() { err = errors.Join(err, sc.Close(), records.Close()) }()
 	var page storage.FetchOutcome
 	var links storage.OutlinkReader
 	for n := 0; sc.Next(); n++ {
@@ -187,18 +192,10 @@ func (v *inversion) collect(ctx context.Context, segment uint32, from, to []byte
 			return ctx.Err()
 		}
 		err := storage.ReadFetchOutcome(sc.Value(), &page, &links)
-		source, known := 0, false
-		for err == nil && links.Next() {
-			if bytes.Equal(links.Key(), sc.Key()) || !v.counts(&page, &links, sc.Key()) {
-				continue
-			}
-			if !known {
-				source = v.source(sc.Key(), page.Score)
-				known = true
-			}
-			v.add(links.Key(), links.Anchor(), uint32(source))
+		if err == nil {
+			err = v.page(sc.Key(), &page, &links, records)
 		}
-		if err = errors.Join(err, links.Err()); err != nil {
+		if err != nil {
 			return fmt.Errorf("parse record %s: %w", sc.Key(), err)
 		}
 		used := v.sources.Bytes() + int64(len(v.anchors)) + invertedBytes*int64(len(v.links)) + 4*int64(len(v.last))
@@ -212,6 +209,30 @@ func (v *inversion) collect(ctx context.Context, segment uint32, from, to []byte
 		return err
 	}
 	return v.flush()
+}
+
+// page adds the links of a page that belong into linkdb. records finds its score.
+func (v *inversion) page(
+	key []byte, page *storage.FetchOutcome, links *storage.OutlinkReader, records *storage.Finder,
+) error {
+	source, known := 0, false
+	for links.Next() {
+		if bytes.Equal(links.Key(), key) || !v.counts(page, links, key) {
+			continue
+		}
+		if !known {
+			value, err := records.Find(key)
+			if v.record.Score = 0; err == nil && value != nil {
+				err = storage.DecodeRecord(value, &v.record)
+			}
+			if err != nil {
+				return fmt.Errorf("its crawldb record: %w", err)
+			}
+			source, known = v.source(key, v.record.Score), true
+		}
+		v.add(links.Key(), links.Anchor(), uint32(source))
+	}
+	return links.Err()
 }
 
 // counts reports whether a page's current link belongs into linkdb.
@@ -278,50 +299,17 @@ func (v *inversion) encode(last int32) []byte {
 	v.list = slices.CompactFunc(v.list, func(a, b inverted) bool {
 		return a.source == b.source && bytes.Equal(v.anchors[a.from:a.to], v.anchors[b.from:b.to])
 	})
-	if len(v.list) > v.env.MaxInlinks {
-		v.keepBest()
-	}
-	v.value = append(v.value[:0], make([]byte, inlinkCountBytes)...)
-	v.value = storage.AppendInlinks(v.value, nil)
-	count, texts, shown := 0, 0, []byte(nil)
+	v.row.reset()
 	for i := range v.list[:min(len(v.list), rowLinksMax)] {
-		source := v.sources.Key(int(v.list[i].source))
-		v.value = storage.AppendInlink(v.value, shown, source, v.anchor(i))
-		shown = source
-		count++
-		if len(v.anchor(i)) > 0 {
-			texts++
-		}
+		source := v.list[i].source
+		v.row.add(v.sources.Key(int(source)), v.anchor(i), v.scores[source])
 	}
-	writeCounts(v.value, count, texts)
+	row := &v.row
+	if row.texts() > v.env.MaxInlinks && v.best.gather(v.env.MaxInlinks, row) == nil {
+		row = &v.best
+	}
+	v.value = row.append(v.value[:0])
 	return v.value
-}
-
-// keepBest keeps the texts of MaxInlinks links: those of the pages with the best scores. Of the others one link of each
-// page stays, without a text.
-func (v *inversion) keepBest() {
-	order := make([]int, len(v.list))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(v.scores[v.list[b].source], v.scores[v.list[a].source])
-	})
-	for _, i := range order[v.env.MaxInlinks:] {
-		v.list[i].to = v.list[i].from
-	}
-	kept := v.list[:0]
-	for i, l := range v.list {
-		alone := len(kept) == 0 || kept[len(kept)-1].source != l.source
-		if !alone && l.from == l.to {
-			continue
-		}
-		if !alone && kept[len(kept)-1].from == kept[len(kept)-1].to {
-			kept = kept[:len(kept)-1]
-		}
-		kept = append(kept, v.list[i])
-	}
-	v.list = kept
 }
 
 // before reports whether link i of the list belongs before link j, which has the same or an earlier source.
@@ -342,56 +330,4 @@ func cutAnchor(anchor []byte, most int) []byte {
 		at += size
 	}
 	return anchor[:at]
-}
-
-// A value in the sorter begins with the number of its inlinks, and of those that have a text.
-const inlinkCountBytes = 8
-
-func readCount(value []byte) int { return int(binary.LittleEndian.Uint32(value)) }
-func readTexts(value []byte) int { return int(binary.LittleEndian.Uint32(value[4:])) }
-
-func writeCounts(value []byte, links, texts int) {
-	binary.LittleEndian.PutUint32(value, uint32(links))
-	binary.LittleEndian.PutUint32(value[4:], uint32(texts))
-}
-
-// foldInlinks joins two lists of one target, the later one having the later sources. Past most texts the rest of these
-// is left out, past rowLinksMax the rest of the links.
-func foldInlinks(most int) func(dst, a, b []byte) []byte {
-	return func(dst, a, b []byte) []byte {
-		n, m, texts := readCount(a), readCount(b), readTexts(a)+readTexts(b)
-		at := len(dst)
-		dst = append(dst, a...)
-		list := b[inlinkCountBytes:]
-		if room := rowLinksMax - n; m > room {
-			m = max(room, 0)
-			list = storage.FirstInlinks(list, m)
-		}
-		if texts > most {
-			list = firstTexts(list, max(most-readTexts(a), 0))
-			texts = max(most, readTexts(a))
-		}
-		dst = storage.JoinInlinks(dst, list)
-		writeCounts(dst[at:], n+m, texts)
-		return dst
-	}
-}
-
-// firstTexts returns a list with only its first texts. A damaged list stays as it is, for its readers to find.
-func firstTexts(list []byte, most int) []byte {
-	out, last := storage.AppendInlinks(nil, nil), []byte(nil)
-	err := storage.VisitInlinks(list, func(from, anchor []byte) bool {
-		if len(anchor) > 0 {
-			if most--; most < 0 {
-				anchor = nil
-			}
-		}
-		out = storage.AppendInlink(out, last, from, anchor)
-		last = append(last[:0], from...)
-		return true
-	})
-	if err != nil {
-		return list
-	}
-	return out
 }

@@ -71,8 +71,8 @@ func invertedParts(t *rapid.T, parts [][][3]string) map[string][]storage.Inlink 
 	out := map[string][]storage.Inlink{}
 	for run.Next() {
 		links, err := decodeInlinks(run.Value())
-		if err != nil || len(links) != readCount(run.Value()) {
-			t.Fatalf("%q: %d links of %d, %v", run.Key(), len(links), readCount(run.Value()), err)
+		if n := readGathered(run.Value()).links; err != nil || len(links) != n {
+			t.Fatalf("%q: %d links of %d, %v", run.Key(), len(links), n, err)
 		}
 		out[string(run.Key())] = links
 	}
@@ -132,14 +132,12 @@ func TestInversion(t *testing.T) {
 // TestInlinksMax: of lists that have too many texts, those of the pages with the best scores stay, and all links.
 func TestInlinksMax(t *testing.T) {
 	list := func(from, n int) []byte {
-		var links []storage.Inlink
+		var g gathered
+		g.reset()
 		for i := range n {
-			source := urlkey.Key(fmt.Sprintf("com,%06d,)/ http", from+i))
-			links = append(links, storage.Inlink{From: source, Anchor: "x"})
+			g.add(fmt.Appendf(nil, "com,%06d,)/ http", from+i), []byte("x"), 0)
 		}
-		b := make([]byte, inlinkCountBytes)
-		writeCounts(b, n, n)
-		return storage.AppendInlinks(b, links)
+		return g.append(nil)
 	}
 	const most = 10_000
 	fold := foldInlinks(most)
@@ -152,9 +150,10 @@ func TestInlinksMax(t *testing.T) {
 			texts++
 		}
 	}
-	full := err == nil && len(links) == most+17 && readCount(got) == most+17 && texts == most && readTexts(got) == most
+	g := readGathered(got)
+	full := err == nil && len(links) == most+17 && g.links == most+17 && texts == most && g.texts() == most
 	if !full || links[most-1].From != "com,100002,)/ http" || links[most-1].Anchor == "" || links[most].Anchor != "" {
-		t.Errorf("%d links, %d texts, count %d, %v", len(links), texts, readCount(got), err)
+		t.Errorf("%d links, %d texts, count %d, %v", len(links), texts, g.links, err)
 	}
 	env := Env{MaxInlinks: 2, AnchorLength: storage.AnchorMaxBytes}
 	v := inversion{env: &env}
@@ -176,7 +175,7 @@ func TestInlinksMax(t *testing.T) {
 
 // decodeInlinks returns the links of a value in the sorter.
 func decodeInlinks(value []byte) (links []storage.Inlink, err error) {
-	err = storage.VisitInlinks(value[inlinkCountBytes:], func(from, anchor []byte) bool {
+	err = storage.VisitInlinks(readGathered(value).list, func(from, anchor []byte) bool {
 		links = append(links, storage.Inlink{From: urlkey.Key(from), Anchor: string(anchor)})
 		return true
 	})

@@ -65,7 +65,7 @@ type Env struct {
 	// ChooseRedirectURL makes UpdateDB note by which URL a page behind a redirect is shown.
 	ChooseRedirectURL bool
 	// NoFollowLinks makes InvertLinks keep links that must not be followed. MaxInlinks is the number of inlinks of
-	// one target that it keeps of a segment, AnchorLength that of the characters of an anchor.
+	// one target whose texts it keeps of a segment, AnchorLength that of the characters of an anchor.
 	NoFollowLinks bool
 	MaxInlinks    int
 	AnchorLength  int
