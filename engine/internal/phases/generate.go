@@ -95,7 +95,7 @@ type domainChoice struct {
 	domain string // its key
 	asked  bool
 	left   int64  // asked: how many URLs its budget still allows
-	group  picker // its best, if there is a bound of domains
+	group  picker // its best, if its budget or a fetchlist bounds it
 }
 
 // enter returns the choice of a host's domain, and ends those of domains that have no more hosts.
@@ -120,10 +120,9 @@ func (g *generation) leave() {
 	last := len(g.around) - 1
 	d := g.around[last]
 	g.around = g.around[:last]
-	if len(d.group.list) == 0 {
-		return
+	if d.group.over() {
+		d.group.cut()
 	}
-	d.group.cut()
 	for _, c := range d.group.list {
 		g.best.add(c)
 	}
@@ -179,10 +178,11 @@ func (g *generation) chooseOnce(ctx context.Context) error {
 	g.due.wanted, g.due.refused = g.wanted, func(reason string) { g.held(reason, 1) }
 	defer g.close()
 	err = g.p.dueHosts(ctx, snap, "", g.now, 0, func(h urlkey.HostKey, counts *storage.HostCounts) error {
-		if err := g.chooseHost(snap, h, g.enter(h), counts.New == 0, marked); err != nil {
+		domain := g.enter(h)
+		if err := g.chooseHost(snap, h, domain, counts.New == 0, marked); err != nil {
 			return err
 		}
-		if g.days != nil && (g.best.full || len(g.best.list) > g.best.limit) {
+		if g.days != nil && (g.best.over() || domain.group.over()) {
 			return errNotAll
 		}
 		return ctx.Err()
@@ -190,8 +190,11 @@ func (g *generation) chooseOnce(ctx context.Context) error {
 	for len(g.around) > 0 {
 		g.leave()
 	}
-	if g.days == nil || g.best.full {
+	switch {
+	case g.days == nil:
 		g.best.cut()
+	case err == nil && g.best.over():
+		err = errNotAll
 	}
 	return errors.Join(err, marked.err())
 }
@@ -270,9 +273,6 @@ func (g *generation) chooseHost(
 	if sel.worse {
 		g.unread(HeldTop)
 	}
-	if domain.left != math.MaxInt64 {
-		domain.left -= int64(len(list))
-	}
 	return g.offer(rd, h, domain, list)
 }
 
@@ -322,7 +322,7 @@ func (g *generation) chooseByDay(
 // offer gives the chosen URLs of a host, best first, to the group of its domain or to all.
 func (g *generation) offer(rd storage.Reader, h urlkey.HostKey, domain *domainChoice, list []Choice) error {
 	to := &g.best
-	if g.o.MaxPerDomain > 0 {
+	if domain.group.limit > 0 {
 		to = &domain.group
 	}
 	address := ""
@@ -376,6 +376,9 @@ func (g *generation) allowed(
 		domain.asked, domain.left = true, b.Left()
 		if domain.left > 0 && domain.left != math.MaxInt64 {
 			domain.left -= marked.ofDomain(domain.domain)
+		}
+		if most := domain.group.limit; domain.left <= boundMost && (most == 0 || domain.left < int64(most)) {
+			domain.group.limit, domain.group.reason = int(max(domain.left, 0)), HeldBudget
 		}
 	}
 	b, err := g.p.env.Admission.HostBudgetIn(rd, h)

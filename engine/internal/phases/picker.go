@@ -92,6 +92,9 @@ func (p *picker) least() float64 {
 	return p.list[p.limit-1].Score
 }
 
+// over reports whether it was given more than it keeps.
+func (p *picker) over() bool { return p.full || p.limit > 0 && len(p.list) > p.limit }
+
 // add gives it one.
 func (p *picker) add(c chosen) {
 	if p.full && inTurn(&c, &p.list[p.limit-1]) > 0 {

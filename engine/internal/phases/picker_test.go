@@ -277,6 +277,23 @@ func TestGenerateDomainApart(t *testing.T) {
 	}
 }
 
+// TestGenerateDomainBest: what the budget of a domain leaves goes to its best URLs, whichever host comes first.
+func TestGenerateDomainBest(t *testing.T) {
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny, Domain: admission.Cost{URLs: 3}})
+	defer w.close()
+	for i := range 3 {
+		w.inject(fmt.Sprintf("https://a.d.example/%d", i), fmt.Sprintf("https://b.d.example/%d\tnutch.score=9", i))
+	}
+	g, err := w.p.Generate(t.Context(), GenerateOptions{})
+	if err != nil || g.Due != 6 || g.Held[HeldBudget] != 3 || len(g.Unread) > 0 {
+		t.Fatalf("%+v, %v", g, err)
+	}
+	want := []string{"https://b.d.example/0", "https://b.d.example/1", "https://b.d.example/2"}
+	if got := w.fetchlist(g.Segment); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestGenerateMarked: what waits in a fetchlist is left out for a week, also while its segment is sealed and crawldb
 // does not know the outcomes yet, and no longer.
 func TestGenerateMarked(t *testing.T) {
