@@ -39,33 +39,36 @@ func (p *Phases) linksAnew(segment uint32, ing *storage.Ingestion) error {
 	return ing.Table(storage.Meta()).Delete([]byte(metaDropped))
 }
 
-// dropReplaced takes the links of replaced versions out of linkdb, and returns their number.
-func (p *Phases) dropReplaced(ctx context.Context, changed func([]byte) error) (dropped uint64, err error) {
+// dropReplaced takes the links of replaced versions out of linkdb, and returns their number. newer: there were segments
+// that it had not looked at.
+func (p *Phases) dropReplaced(
+	ctx context.Context, changed func([]byte) error,
+) (dropped uint64, newer bool, err error) {
 	store := p.env.Store
 	after, err := p.droppedUpTo()
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	list, err := store.SegmentList()
 	if err != nil {
-		return 0, fmt.Errorf("listing segments: %w", err)
+		return 0, false, fmt.Errorf("listing segments: %w", err)
 	}
 	d := dropping{p: p, links: p.env.Sorter(nil)}
 	defer func() { err = errors.Join(err, d.links.Close()) }()
-	upTo, some, err := d.find(ctx, list, after)
-	if err != nil || !some {
-		return 0, err
+	upTo, newer, err := d.find(ctx, list, after)
+	if err != nil || !newer {
+		return 0, false, err
 	}
 	ing := store.NewIngestion()
 	defer ing.Abort()
 	if dropped, err = p.removeDropped(ctx, ing, d.links, changed); err != nil {
-		return dropped, err
+		return dropped, newer, err
 	}
 	text := strconv.AppendUint(nil, uint64(upTo), 10)
 	if err := ing.Table(storage.Meta()).Set([]byte(metaDropped), text); err != nil {
-		return dropped, err
+		return dropped, newer, err
 	}
-	return dropped, ing.Commit()
+	return dropped, newer, ing.Commit()
 }
 
 // removeDropped takes links out of linkdb with an ingestion, and returns their number.

@@ -35,8 +35,8 @@ const rowsMark = "linkdb rows"
 // MergeLinks takes links that their pages dropped out of linkdb, and merges the rows of targets that have more than a
 // few into one, with counts. The first is as much work as pages were fetched since the last call, the second looks
 // at most rows, where the call before ended (0: at all), and none if all were looked at and nothing changed since.
-// Without a bound it leaves rowsLeft rows of a target, with one rowsSettled, and also takes links of other directories
-// out, of pages that were fetched here since: for that it reads all of linkdb.
+// Without a bound it leaves rowsLeft rows of a target, with one rowsSettled. Links of other directories go with the
+// first, when their pages are fetched here: where there are any, all of linkdb is read for that.
 //
 //	pages of new segments ─▶ their replaced versions, by cdx ─▶ links of these, sorted by target ─▶ linkdb without them
 //	linkdb from the place on ─▶ rows of a target ─▶ one row
@@ -46,7 +46,8 @@ const rowsMark = "linkdb rows"
 func (p *Phases) MergeLinks(
 	ctx context.Context, most int, changed func(target []byte) error,
 ) (result LinksMerged, err error) {
-	if result.Dropped, err = p.dropReplaced(ctx, changed); err == nil && most == 0 {
+	var newer bool
+	if result.Dropped, newer, err = p.dropReplaced(ctx, changed); err == nil && (newer || most == 0) {
 		var foreign uint64
 		foreign, err = p.dropForeign(ctx, changed)
 		result.Dropped += foreign

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/policy"
+)
+
+// TestForeignLinksGo: a link that another store had of a page goes when the page is fetched here, which has its own
+// version then, at the end of a crawl as without a bound, and when the page is deleted.
+func TestForeignLinksGo(t *testing.T) {
+	there := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+	defer there.close()
+	const one, two = "https://from.test/1", "https://from.test/2"
+	u := there.update(page{url: one, links: []string{hostA, hostB}}, page{url: two, links: []string{hostA}})
+	if _, err := there.p.InvertLinks(t.Context(), u.Segment); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+	defer w.close()
+	if _, err := w.p.ImportLinks(t.Context(), there.store, ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.inject(one, two)
+	has := func(when string, want ...string) {
+		t.Helper()
+		links, _ := w.linkdb()
+		var got []string
+		for l := range maps.Keys(links) {
+			got = append(got, fmt.Sprintf("%s from %s of %d", l.to, l.from, l.segment))
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", when, got, want)
+		}
+	}
+	u = w.update(page{url: one, links: []string{hostA}})
+	if _, err := w.p.InvertLinks(t.Context(), u.Segment); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := w.p.MergeLinks(t.Context(), 1000, nil); err != nil || r.Dropped != 2 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	has("one page was fetched", "test,a,)/ https from test,from,)/1 https of 1",
+		"test,a,)/ https from test,from,)/2 https of 0")
+	if r := w.remove(two); r.Inlinks != 1 {
+		t.Errorf("%+v", r)
+	}
+	has("the other was deleted", "test,a,)/ https from test,from,)/1 https of 1")
+	w.check()
+}
