@@ -3,6 +3,7 @@
 package frontier
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -36,7 +37,7 @@ type domain struct {
 	name   string
 	refs   int
 	active atomic.Int32 // visits made and not returned
-	known  atomic.Bool  // used holds what the source knew
+	known  sync.Once    // adds to used what the source knew
 	used   sharedCost   // what was handed out, including that of earlier processes
 	limit  atomic.Pointer[Cost]
 }
@@ -60,9 +61,7 @@ func (d *domain) learn(used Cost, limit *Cost) {
 	if now := d.limit.Load(); now == nil || limit == nil || *now != *limit {
 		d.limit.Store(limit)
 	}
-	if !d.known.Swap(true) {
-		d.used.add(used)
-	}
+	d.known.Do(func() { d.used.add(used) }) // a shard that comes second spends after that
 }
 
 // enter counts a visit, unless the domain already has as many as it may have; most 0 means no bound.
