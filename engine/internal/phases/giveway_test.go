@@ -68,6 +68,16 @@ func TestGiveWay(t *testing.T) {
 			gave = 0
 			return errors.Join(err, second(w.p.GroupNear(ctx, false)))
 		}},
+		{"near-duplicates beside those that are stored, by a scan", 3 * times, func() error {
+			w.p.nearScanKeys = 1 << 20
+			again := slices.Clone(fetched)
+			for i := range again {
+				again[i].near, again[i].at = storage.SimHash(i+1)<<20, 2
+			}
+			_, err := w.p.UpdateDB(ctx, w.seal(again...))
+			gave = 0
+			return errors.Join(err, second(w.p.GroupNear(ctx, false)))
+		}},
 		{"dedup", times, func() error { return second(w.p.Dedup(ctx, DedupOptions{})) }},
 		{"dedup that marks", 2 * times, func() error { return second(w.p.Dedup(ctx, DedupOptions{MarkNear: true})) }},
 	} {

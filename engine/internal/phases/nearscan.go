@@ -27,8 +27,10 @@ func (p *Phases) nearByScan(
 	sc := p.env.Store.Scan(storage.NearTable(0), nil, nil)
 	defer sc.Close()
 	blocks := newNearBlocks(added)
+	way := storage.NewPacer(p.env.GiveWay)
 	read := int64(0)
 	for ; sc.Next(); read++ {
+		way.Step()
 		if read%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
 		}
