@@ -224,10 +224,11 @@ var settingGroups = []settingGroup{
 	}},
 	{"Budgets", []setting{
 		{name: "host-pages", kind: aCount, def: "0", used: fetching | inGenerate | inCheckURL,
-			help: "most pages of one host; 0: no limit",
+			help: "pages of one host after which no fetch of it begins, of known ones neither; 0: no limit",
 			into: func(o *engine.Options) any { return &o.HostPages }},
 		{name: "domain-pages", kind: aCount, def: "0", used: fetching | inGenerate | inCheckURL,
-			help: "most pages of one registered domain; 0: by reputation, and no limit for domains of seeds",
+			help: "pages of one registered domain after which no fetch of it begins, of known ones neither; " +
+				"0: by reputation, and no limit for domains of seeds",
 			into: func(o *engine.Options) any { return &o.DomainPages }},
 		{name: "host-bytes", kind: aSize, def: "0", used: fetching | inGenerate | inCheckURL,
 			help: "bytes received from one host, such as 500MB, after which no fetch of it begins; 0: no limit",
