@@ -54,7 +54,7 @@ type RecordView struct {
 	Took         Milliseconds      `json:"took_ms,omitzero"`       // by the last fetch
 	Segment      uint32            `json:"segment"`                // with the content's parse record; 0: none
 	Truncated    bool              `json:"truncated,omitempty"`    // the content is a part of the page
-	Meta         map[string]string `json:"meta,omitempty"`         // of the seed's line
+	Meta         map[string]string `json:"meta,omitempty"`         // of the seed's line, and notes of our own
 }
 
 // String is the record on one line, its fields separated by tabs.
