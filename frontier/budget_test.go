@@ -12,7 +12,7 @@ import (
 // what earlier processes have spent.
 func TestDomainLearns(t *testing.T) {
 	const limit, before, shards = 100, 90, 4
-	for range 200_000 {
+	for range 50_000 {
 		var d domain
 		var spent atomic.Int64
 		var start, done sync.WaitGroup
