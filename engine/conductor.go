@@ -99,6 +99,7 @@ func (c *conductor) begin(ctx context.Context) (*fetching, error) {
 	if !w.o.NoIndex {
 		c.merging.begin() // with what the end of the crawl before left
 	}
+	w.live.storing.Store(true)
 	c.lanes.Add(2)
 	go c.update(f)
 	go c.index(f)
@@ -218,7 +219,8 @@ func (c *conductor) look(ctx context.Context, f *fetching) (s state) {
 	fill := c.fill(size)
 	s.pages = size.Pages
 	c.w.live.held.Store(c.brake.unfound(int(c.unfound.Load())) + size.Held)
-	s.full = fill >= 1 || size.Pages > 0 && age >= segmentAgeMax
+	waits := age >= segmentAgeMax || pool.Held()&visit.HeldByDisk != 0 // what is stored needs no more space
+	s.full = fill >= 1 || size.Pages > 0 && waits
 	s.old = age >= thinAge
 	s.backlog = len(c.toUpdate) == cap(c.toUpdate)
 	in := lanes{segments: int(s.updating) + len(c.toIndex), unfound: int(c.unfound.Load()), open: fill}
@@ -433,6 +435,7 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 	close(c.toUpdate)
 	c.lanes.Wait()
 	w.live.held.Store(0)
+	w.live.storing.Store(false)
 	c.sends.end()
 	var merged sync.WaitGroup // beside what does not need it
 	merged.Go(func() { c.merging.end(well, max(w.now().Sub(c.started)/lastMergeShare, lastMergeLeast)) })

@@ -127,7 +127,8 @@ type settings struct {
 	fetchers atomic.Int64
 	paused   atomic.Bool
 
-	held atomic.Int64 // bytes of parse records that are not searchable yet; set by who conducts a run of fetchers
+	held    atomic.Int64 // bytes of parse records that are not searchable yet; set by who conducts a run of fetchers
+	storing atomic.Bool  // these are stored while fetchers wait: a crawl runs
 }
 
 func (w *work) now() time.Time { return w.o.Now() }
@@ -518,7 +519,10 @@ func (w *work) mergeOnly(ctx context.Context, most int) (r IndexReport, err erro
 // of that which holds a crawl up first.
 func (w *work) diskFree() (visit.Disk, error) {
 	free, total, err := w.store.DiskFree("")
-	disk := visit.Disk{Dir: w.o.Dir, Free: free, Total: total, Pending: storedTimes * uint64(w.live.held.Load())}
+	disk := visit.Disk{
+		Dir: w.o.Dir, Free: free, Total: total,
+		Pending: storedTimes * uint64(w.live.held.Load()), Storing: w.live.storing.Load(),
+	}
 	free, total, warcErr := w.store.DiskFree(w.warcDir())
 	warc := visit.Disk{Dir: w.warcDir(), Free: free, Total: total}
 	room := func(d visit.Disk) int64 { return int64(d.Free - d.Low()) }

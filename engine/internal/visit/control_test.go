@@ -195,7 +195,8 @@ func TestDisk(t *testing.T) {
 	const total = 100 << 30
 	var free, pending uint64 = total, 0
 	var err error
-	w.env.DiskFree = func() (Disk, error) { return Disk{"data", free, total, pending}, err }
+	storing := false
+	w.env.DiskFree = func() (Disk, error) { return Disk{"data", free, total, pending, storing}, err }
 	r := w.newRun(NewHosts(w.env), newList(w), Limits{})
 	r.Start(context.Background(), 1)
 	for i, v := range []struct {
@@ -230,8 +231,25 @@ func TestDisk(t *testing.T) {
 			t.Errorf("step %d: held %t, %v", i, held, err)
 		}
 	}
+	// While what is pending is stored there will be room; where there will not be, the run ends.
+	storing = true
+	for i, v := range []struct {
+		free, pending uint64
+		fails         bool
+	}{{diskResume, 1 << 30, false}, {diskResume, 1 << 30, false}, {diskResume, 1 << 29, false}, {diskLow, 0, true}} {
+		free, pending = v.free, v.pending
+		w.pass(time.Hour)
+		if _, err := r.Tick(w.now(), time.Minute); errors.Is(err, ErrDiskLow) != v.fails || r.Held() != HeldByDisk {
+			t.Errorf("storing, step %d: held %t, %v", i, r.Held() == HeldByDisk, err)
+		}
+	}
+	free, pending = diskResume, 0
+	w.pass(diskInterval)
+	if _, err := r.Tick(w.now(), time.Minute); err != nil || r.Held() != 0 {
+		t.Errorf("stored: held %v, %v", r.Held(), err)
+	}
 	warnings := w.warnings()
-	if len(warnings) != 3 || !strings.Contains(warnings[0], "disk is nearly full: 255 MiB free for data") {
+	if len(warnings) != 4 || !strings.Contains(warnings[0], "disk is nearly full: 255 MiB free for data") {
 		t.Errorf("%q", warnings)
 	}
 	r.end()
@@ -247,7 +265,7 @@ func TestDisk(t *testing.T) {
 		{0, 0, nil, false},
 		{0, 1 << 40, os.ErrPermission, false},
 	} {
-		w.env.DiskFree = func() (Disk, error) { return Disk{"data", v.free, v.total, 0}, v.err }
+		w.env.DiskFree = func() (Disk, error) { return Disk{"data", v.free, v.total, 0, false}, v.err }
 		r := w.newRun(NewHosts(w.env), newList(w), Limits{})
 		_, err := r.Tick(w.now(), time.Minute)
 		if low := r.Held() == HeldByDisk; low != v.low || err != nil {

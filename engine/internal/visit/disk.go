@@ -43,6 +43,9 @@ func (d *diskWatch) look(env *Env, now time.Time, patience time.Duration) (pause
 		if known {
 			d.low = disk
 		}
+		if known && disk.Storing && disk.Pending > 0 && disk.Free >= disk.Enough()-disk.Pending {
+			d.lowSince = now // there is room once it is stored
+		}
 		if now.Sub(d.lowSince) >= patience {
 			return false, false, fmt.Errorf("%w: %d MiB free for %s, at least %d are needed: free some space and run "+
 				"it again; everything fetched is kept",

@@ -25,6 +25,7 @@ type Disk struct {
 	Dir         string
 	Free, Total uint64
 	Pending     uint64 // that what was fetched takes until it is searchable, about
+	Storing     bool   // what is pending becomes less while fetchers wait
 }
 
 // Env is what the package needs. Every field is required, except where it says otherwise. Functions may be called from
