@@ -68,20 +68,17 @@ func TestRefillOfFew(t *testing.T) {
 	s := trickle{calls: new(atomic.Int64)}
 	f := start(t, Options{Source: s, Delay: time.Millisecond}, 1)
 	settled := func(st Stats) bool { return st.Pending == 0 && st.Refilling == 0 }
-	for left := 12; s.calls.Load() == 1; {
-		f.Wake(host)
+	for left := 11; left >= 3; left-- {
+		v, err := f.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Wake(host) // with a visit in flight, so that no other is made meanwhile
 		f.await(t, "the wake", settled)
-		if refilled := s.calls.Load() > 1; refilled != (left <= 3) {
+		if refilled := s.calls.Load() > 1; refilled != (left == 3) {
 			t.Fatalf("refilled: %t, with %d of 12 URLs left", refilled, left)
 		}
-		if left > 3 {
-			v, err := f.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			f.Done(v, Outcome{})
-			left--
-		}
+		f.Done(v, Outcome{})
 	}
 }
 
