@@ -189,7 +189,9 @@ func (o *Options) viewKnown(u urlkey.URL, x *inspect.Explanation) *URLKnown {
 	}
 	for _, s := range append(o.spentParts(u.HostKey(), hostBudget, x.Host),
 		o.spentParts(u.HostKey(), domainBudget, x.Domain)...) {
-		wait("%s", &s)
+		if !s.pages || !x.Known || x.Record.IsNew() {
+			wait("%s", &s)
+		}
 	}
 	return k
 }

@@ -63,6 +63,11 @@ const (
 // hosts come to their ends all the time. So did sealing at once when one of 4,000 had run out while the others waited:
 // 400 pages each, and ten minutes later a page cost twice as much, since each of them lies alone in crawldb and linkdb
 // (with a delay of 14 s; "seine bench polite" makes such crawls). The crawl ends when there is nothing left to do.
+//
+// No link is offered to the frontier before its segment is sealed and in crawldb. What fetchers are given must be known
+// not to have been fetched, and have its score, its depth and the verdict of all filters, so that the best URLs come
+// first and budgets hold: that is a record of crawldb. To look these up for each link of a page would be tens of reads
+// of the store, for a host that usually waits segmentAgeMax at most.
 func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReason) {
 	switch {
 	case s.failed:

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
@@ -86,10 +87,9 @@ func (w *work) spentBudgets(now time.Time) (list []spentBudget) {
 		if read++; read > spentHostsRead || len(list) >= spentShown {
 			return errEnough
 		}
-		none := func([]byte) bool { return false }
-		if sel, err := w.phases.SelectHost(w.store, h, now.UnixMilli(), none, phases.NewBest(1)); err != nil ||
-			sel.Due == 0 { // the scope, or another rule, keeps it back
-			return err
+		fresh := !slices.ContainsFunc(spent, func(s spentBudget) bool { return !s.pages })
+		if any, err := w.phases.AnyDue(w.store, h, now.UnixMilli(), fresh); err != nil || !any {
+			return err // the scope, or another rule, keeps it back
 		}
 		for _, s := range spent {
 			if !seen[s.who+s.setting] {

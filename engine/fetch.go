@@ -22,10 +22,9 @@ import (
 func (w *work) crawldbSupply() visit.Supply {
 	w.phases.Anew()
 	return visit.Supply{
-		Choose: func(
-			rd storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool, mark uint64,
-		) (visit.Chosen, error) {
-			list, sel, err := w.phases.Window(rd, host, w.now().UnixMilli(), limit, taken, mark)
+		Choose: func(rd storage.Reader, want *visit.Wanted) (visit.Chosen, error) {
+			now := w.now().UnixMilli()
+			list, sel, err := w.phases.Window(rd, want.Host, now, want.Limit, want.Again, want.Taken, want.Mark)
 			return chosen(sel, list), err
 		},
 		Mark: w.phases.Mark, Reoffer: w.phases.Reoffer,
@@ -43,13 +42,11 @@ func (w *work) crawldbSupply() visit.Supply {
 // fetchlistSupply offers the URLs of a fetchlist.
 func (w *work) fetchlistSupply(number uint32) visit.Supply {
 	return visit.Supply{
-		Choose: func(
-			rd storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool, _ uint64,
-		) (visit.Chosen, error) {
+		Choose: func(rd storage.Reader, want *visit.Wanted) (visit.Chosen, error) {
 			// What the fetcher would refuse and hand back is not offered: it would come back for ever.
-			skip := func(key []byte) bool { return taken(key) || w.refused(urlkey.Key(key)) }
-			best := phases.NewBest(limit)
-			sel, err := phases.SelectFetchlist(rd, number, host, skip, best)
+			skip := func(key []byte) bool { return want.Taken(key) || w.refused(urlkey.Key(key)) }
+			best := phases.NewBest(want.Limit)
+			sel, err := phases.SelectFetchlist(rd, number, want.Host, want.Pages, want.Again, skip, best)
 			return chosen(sel, best.Sorted()), err
 		},
 		Hosts: func(ctx context.Context, from urlkey.HostKey, limit int) ([]urlkey.HostKey, error) {
@@ -66,9 +63,9 @@ func (w *work) refused(key urlkey.Key) bool {
 
 // chosen converts a selection to what a source takes.
 func chosen(sel phases.Selection, list []phases.Choice) visit.Chosen {
-	out := visit.Chosen{URLs: make([]visit.Choice, len(list)), More: sel.More, NextDue: sel.NextDue}
+	out := visit.Chosen{URLs: make([]visit.Choice, len(list)), More: sel.More, NextDue: sel.NextDue, Spent: sel.Spent}
 	for i, c := range list {
-		out.URLs[i] = visit.Choice{Key: c.Key, Score: c.Score, Depth: c.Depth, Known: c.Known}
+		out.URLs[i] = visit.Choice{Key: c.Key, Score: c.Score, Depth: c.Depth, Known: c.Known, Counted: c.Counted}
 	}
 	return out
 }

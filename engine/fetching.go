@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,9 @@ func (w *work) startFetching(
 	}
 	f.pool = visit.NewPool(w.net.hosts, f.frontier, f.source, seg, visit.Limits(l))
 	for _, d := range done {
-		f.source.Take(d.key, seg.Number(), d.cost)
+		if err := f.source.Take(d.key, seg.Number(), d.cost); err != nil {
+			w.warn(wrapf(err, "counting what the segment has cost"))
+		}
 	}
 	begun(f)
 	f.frontier.WakeAll()
@@ -85,9 +88,12 @@ func (w *work) countUnseen(ctx context.Context, source *visit.Source, current ui
 		var err error
 		switch seg.State {
 		case storage.SegmentOpen:
+			var unread error
 			err = w.segments.Costs(ctx, seg.Number, func(key []byte, received int64, took time.Duration) {
-				source.Spent(key, seg.Number, frontier.Cost{URLs: 1, Bytes: received, Time: took})
+				cost := frontier.Cost{URLs: 1, Bytes: received, Time: took}
+				unread = cmp.Or(unread, source.Spent(key, seg.Number, cost))
 			})
+			err = cmp.Or(err, unread)
 		case storage.SegmentSealed:
 			err = w.countSealed(ctx, source, seg.Number)
 		}
@@ -107,7 +113,9 @@ func (w *work) countSealed(ctx context.Context, source *visit.Source, number uin
 			return fmt.Errorf("parse record %s of segment %d: %w", sc.Key(), number, err)
 		}
 		took := time.Duration(o.TookMS) * time.Millisecond
-		source.Spent(sc.Key(), number, frontier.Cost{URLs: 1, Bytes: int64(o.Bytes), Time: took})
+		if err := source.Spent(sc.Key(), number, frontier.Cost{URLs: 1, Bytes: int64(o.Bytes), Time: took}); err != nil {
+			return err
+		}
 	}
 	return sc.Err()
 }

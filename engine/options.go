@@ -92,7 +92,7 @@ type Options struct {
 	MaxRedirects int
 	// HostPages and DomainPages bound the pages that are fetched of one host and of one registered domain. 0 means no
 	// bound for hosts; domains other than the seeds' then have 10,000 pages, and as many again for each other domain
-	// that links to them. Once they are fetched, known pages are not fetched again either.
+	// that links to them. These pages are fetched again when they are due; no others are fetched.
 	HostPages, DomainPages int64
 	// HostBytes and DomainBytes bound the bytes received, HostTime and DomainTime the time that fetchers spend, over
 	// the life of the data directory; 0 means no bound. Fetches in flight when a bound is reached may exceed it. What

@@ -129,8 +129,8 @@ type GenerateReport struct {
 	// scope.
 	Held map[string]uint64 `json:"held,omitempty"`
 	// Unread counts hosts with more URLs that are due, which were not read and so are in no other count: "budget" (of
-	// the host or its domain, which is used up), "scope", "blocked", "depth" (these URLs are deeper than the crawl
-	// goes), "top" (their scores are worse than those of all that was chosen).
+	// the host or its domain, which is used up: of pages, for new ones), "scope", "blocked", "depth" (these URLs are
+	// deeper than the crawl goes), "top" (their scores are worse than those of all that was chosen).
 	Unread map[string]uint64 `json:"unread_hosts,omitempty"`
 	Took   Duration          `json:"seconds"`
 }

@@ -16,7 +16,8 @@ type spentBudget struct {
 	used    string // "3 of 3 pages"
 	setting string // that raises it
 	section bool   // it is a setting of the host's section
-	earned  bool   // the pages of a domain, which grow with its reputation
+	pages   bool   // no more pages that were never requested; those that were may be
+	earned  bool   // pages: those of a domain, which grow with its reputation
 }
 
 // String says what is used up, and of which setting.
@@ -62,7 +63,8 @@ func (o *Options) spentParts(h urlkey.HostKey, kind budgetKind, b admission.Budg
 		if section {
 			s.setting = "max-" + what
 		}
-		s.earned = kind == domainBudget && what == "pages" && o.DomainPages == 0
+		s.pages = what == "pages"
+		s.earned = kind == domainBudget && s.pages && o.DomainPages == 0
 		list = append(list, s)
 	}
 	used, limit := b.Used, b.Limit

@@ -111,6 +111,7 @@ func (i *Inspector) HostStory(ctx context.Context, host string) (HostStory, erro
 	if err != nil {
 		return v, err
 	}
+	x.Known = false // budgets of pages hold for what was never fetched
 	v.Waits = i.o.viewKnown(root, &x).Waits
 	return v, nil
 }

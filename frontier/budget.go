@@ -22,8 +22,9 @@ func (c *Cost) Add(d Cost) {
 	c.Time += d.Time
 }
 
-// spent reports whether a bound of bytes or time is reached. URLs are counted before they are handed out, bytes
-// and time when a visit is returned: visits then in flight may exceed a bound.
+// spent reports whether a bound of bytes or time is reached. URLs are counted before they are handed out, and only when
+// they are requested for the first time; bytes and time when a visit is returned: visits then in flight may exceed a
+// bound.
 func (c *Cost) spent(limit *Cost) bool {
 	return limit.Bytes > 0 && c.Bytes >= limit.Bytes || limit.Time > 0 && c.Time >= limit.Time
 }
@@ -73,15 +74,22 @@ func (d *domain) enter(most int) bool {
 	return true
 }
 
+// spent reports whether a bound of bytes or time is reached.
+func (d *domain) spent() bool {
+	limit := d.limit.Load()
+	if limit == nil {
+		return false
+	}
+	used := d.used.load()
+	return used.spent(limit)
+}
+
 // spend takes up to n URLs off the budget and returns how many it took.
 func (d *domain) spend(n int) int {
 	limit := d.limit.Load()
 	if limit == nil {
 		d.used.urls.Add(int64(n))
 		return n
-	}
-	if used := d.used.load(); used.spent(limit) {
-		return 0
 	}
 	for {
 		used, got := d.used.urls.Load(), int64(n)
@@ -116,30 +124,56 @@ func (v *visitState) learn(r *Refill, names *registry) {
 	}
 }
 
-// spend takes up to n URLs off the budgets of the host and of its domain and returns how many it took.
+// spend takes the next n URLs off the budgets of the host and of its domain and returns how many of them may be
+// requested. Those that are counted already cost nothing.
 func (v *visitState) spend(n int) int {
 	b := v.budget
-	if b != nil {
-		if b.used.spent(&b.limit) {
-			return 0
-		}
-		if b.limit.URLs > 0 {
-			n = int(min(int64(n), b.limit.URLs-b.used.URLs))
-		}
-	}
-	if n <= 0 {
+	if b != nil && b.used.spent(&b.limit) || v.domain.spent() {
 		return 0
 	}
-	n = v.domain.spend(n)
+	next := v.window[v.head : int(v.head)+n]
+	cost := uncounted(next)
+	if cost == 0 {
+		return n
+	}
+	got := cost
+	if b != nil && b.limit.URLs > 0 {
+		got = int(max(min(int64(got), b.limit.URLs-b.used.URLs), 0))
+	}
+	if got > 0 {
+		got = v.domain.spend(got)
+	}
 	if b != nil {
-		b.used.URLs += int64(n)
+		b.used.URLs += int64(got)
+	}
+	if got == cost {
+		return n
+	}
+	for i := range next {
+		if next[i].Counted {
+			continue
+		}
+		if got == 0 {
+			return i
+		}
+		got--
 	}
 	return n
 }
 
-// charge adds what a visit cost beside its URLs, and refunds those that were not requested.
-func (v *visitState) charge(out *Outcome) {
-	c := Cost{-int64(out.Left), out.Bytes, out.Took}
+// uncounted returns how many of some URLs no budget counts yet.
+func uncounted(urls []Candidate) (n int) {
+	for i := range urls {
+		if !urls[i].Counted {
+			n++
+		}
+	}
+	return n
+}
+
+// charge adds what a visit cost beside its URLs, and refunds those that were not requested: the last ones.
+func (v *visitState) charge(out *Outcome, left []Candidate) {
+	c := Cost{-int64(uncounted(left)), out.Bytes, out.Took}
 	v.domain.used.add(c)
 	if v.budget != nil {
 		v.budget.used.Add(c)

@@ -37,12 +37,13 @@
 // How it is visited. A state with URLs waits in the timing wheel until its next time. It is then admitted. If its
 // address is busy, it queues there (blocked), and so does each that comes after it. If its address must wait, or its
 // domain has enough visits, it goes on waiting. If its budget or its domain's is used up, its URLs return to the
-// source. Otherwise a visit is made, which reserves the address: one URL, or, for a host without delay, several that
-// are requested one after the other on one connection. Visits enter the ring in the order in which they became ready,
-// except that a better host goes ahead by up to PriorityBonus. Fetchers take them out, and Done sends the outcome back
-// through the inbox. The shard computes the next time from it (politeness.go), gives the next host of the address its
-// turn, and parks the state: waiting, or dormant if it has no URLs. When a window is down to a quarter of
-// what it may hold and of what it held after its last refill, the shard requests one; visits go on meanwhile.
+// source; of a budget of URLs, those that it counts already stay. Otherwise a visit is made, which reserves the
+// address: one URL, or, for a host without delay, several that are requested one after the other on one connection.
+// Visits enter the ring in the order in which they became ready, except that a better host goes ahead by up to
+// PriorityBonus. Fetchers take them out, and Done sends the outcome back through the inbox. The shard computes the next
+// time from it (politeness.go), gives the next host of the address its turn, and parks the state: waiting, or dormant if
+// it has no URLs. When a window is down to a quarter of what it may hold and of what it held after its last refill, the
+// shard requests one; visits go on meanwhile.
 //
 // What else a caller can do. Ask puts a URL that the source need not know before all others of its host: a
 // robots.txt redirect to another host waits for that host's turn like any other URL. SetDelay and SetFetchers change
@@ -84,8 +85,8 @@
 //     is slow. Hosts known as slow share a quarter of the fetchers and take turns among themselves. A visit that
 //     becomes slow while a fetcher has it counts for an extra fetcher from then on. When there are no more of these,
 //     hosts of which no page came yet share a quarter of the fetchers too, as long as others are ready.
-//  7. Budgets bind: no more URLs of a host, or of its domain, are handed out than the source allows, and none once
-//     the visits that came back have cost the bytes or the time that it allows.
+//  7. Budgets bind: no more URLs of a host, or of its domain, are handed out than the source allows, but for those
+//     that it counts already, and none once the visits that came back have cost the bytes or the time that it allows.
 //  8. A URL is handed out once until the source returns it again. None is lost, except to Options.OnDrop.
 //  9. No wake-up is lost: a Wake during a refill causes another refill.
 //  10. After a start with Options.Resume every host first waits its whole delay: restarts never burst.

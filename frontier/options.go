@@ -13,14 +13,17 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Candidate is a URL of a known host that may be fetched: 24 bytes and the end of its key. The frontier reads
-// none of its fields.
+// Candidate is a URL of a known host that may be fetched: 24 bytes and the end of its key. Of its fields the frontier
+// reads Counted.
 type Candidate struct {
 	// Rest is what the URL's key has after its host's key. A source may cut all of a refill from one string.
 	Rest  string
 	Score float32 // the source's
 	Depth uint16  // the source's
-	Tag   uint16  // the source's
+	Tag   uint8   // the source's
+	// Counted: the URL was requested before and is one of HostUsed.URLs and DomainUsed.URLs, so it is requested again
+	// also where a budget allows no more URLs.
+	Counted bool
 }
 
 // Key returns the URL's key, given that of its host.
@@ -58,6 +61,9 @@ type Refill struct {
 	// HostLimit and DomainLimit are budgets: what the host and its registered domain may cost in all.
 	// HostUsed and DomainUsed are what they have cost before.
 	HostLimit, HostUsed, DomainLimit, DomainUsed Cost
+	// Spent: due URLs are left out, because these budgets allow no more URLs. After ten minutes the frontier asks
+	// again.
+	Spent bool
 
 	failed bool // Source.Refill returned an error
 }

@@ -238,6 +238,12 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 		v.next = max(v.next, s.began.add(s.pace.wait(v)))
 	}
 	v.due = due
+	if r.Spent {
+		s.over++
+		if again := now.add(budgetRetry); due == 0 || due > again {
+			v.due = again
+		}
+	}
 	s.grow(v, r.URLs)
 	v.held = uint16(min(v.urls(), windowMax))
 	if v.place == dormant && v.active == 0 && r.Sleeps > 0 && notBefore > now {
@@ -251,6 +257,9 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 	if v.place == dormant {
 		if s.settle(v, r.Addr, 0, now) {
 			return
+		}
+		if r.Spent && v.place == dormant && v.urls() == 0 && !v.more {
+			s.restForBudget(v, now)
 		}
 	}
 	s.maybeRefill(v)

@@ -39,11 +39,15 @@ func (s *shard) admit(v *visitState, now moment) {
 		s.passOn(a, now)
 		return
 	}
-	n := 1
+	most := 1
 	if s.pace.wait(v) == 0 {
-		n = min(s.o.VisitURLs, v.urls())
+		most = s.o.VisitURLs
 	}
-	if n = v.spend(n); n == 0 {
+	n := v.spend(min(most, v.urls()))
+	if n == 0 && s.dropUncounted(v) {
+		n = v.spend(min(most, v.urls()))
+	}
+	if n == 0 {
 		v.domain.active.Add(-1)
 		s.overBudget(v, now)
 		s.passOn(a, now)
@@ -116,7 +120,7 @@ func (s *shard) shorten(visit *Visit) {
 	v, left := visit.state, visit.URLs[1:]
 	visit.URLs = visit.URLs[:1:1]
 	s.urls -= uint64(len(left))
-	v.charge(&Outcome{Left: int32(len(left))})
+	v.charge(&Outcome{}, left)
 	s.takeBack(v, left)
 }
 
@@ -134,8 +138,40 @@ func (s *shard) overBudget(v *visitState, now moment) {
 	s.handBack(v)
 	v.more = false
 	v.due = now.add(budgetRetry)
+	s.restForBudget(v, now)
+}
+
+// restForBudget: a host has nothing that its budgets allow before something falls due.
+func (s *shard) restForBudget(v *visitState, now moment) {
 	s.put(v, dormant, v.due)
 	s.rests(v, restBudget, now)
+}
+
+// dropUncounted returns the URLs of a host to the source that no budget counts yet, if there are others. It reports
+// whether it did.
+func (s *shard) dropUncounted(v *visitState) bool {
+	left := v.urls()
+	n := uncounted(v.window[v.head:])
+	if n == 0 || n == left {
+		return false
+	}
+	fromAsk := int(v.fromAsk)
+	fromAsk -= uncounted(v.window[v.head : int(v.head)+fromAsk])
+	counted, dropped := make([]Candidate, 0, left-n), make([]Candidate, 0, n)
+	for _, c := range v.drop() {
+		if c.Counted {
+			counted = append(counted, c)
+		} else {
+			dropped = append(dropped, c)
+		}
+	}
+	v.add(counted)
+	v.fromAsk, v.more = uint16(fromAsk), true
+	s.over++
+	s.queued -= n
+	s.withhold(v, -n)
+	s.dropped = append(s.dropped, drop{v.host, dropped})
+	return true
 }
 
 // passOn gives the first host in the queue of an address its turn, if the one whose turn it was has used it or cannot.
@@ -178,8 +214,9 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 	s.countTrouble(v)
 	v.active--
 	v.domain.active.Add(-1)
-	v.charge(out)
-	s.takeBack(v, visit.URLs[len(visit.URLs)-int(out.Left):])
+	left := visit.URLs[len(visit.URLs)-int(out.Left):]
+	v.charge(out, left)
+	s.takeBack(v, left)
 	visit.URLs = nil
 	s.releaseAddress(v, requested, end, now)
 	switch {

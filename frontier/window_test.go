@@ -29,7 +29,7 @@ func TestWindow(t *testing.T) {
 					made++
 					rest := fmt.Sprintf("/%d", made*made)
 					all += rest
-					urls = append(urls, Candidate{Rest: rest, Score: float32(made), Tag: uint16(made)})
+					urls = append(urls, Candidate{Rest: rest, Score: float32(made), Tag: uint8(made)})
 				}
 				for i, rest := 0, all; i < len(urls); i++ { // as a source cuts them from one string
 					n := len(urls[i].Rest)

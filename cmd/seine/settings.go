@@ -224,10 +224,10 @@ var settingGroups = []settingGroup{
 	}},
 	{"Budgets", []setting{
 		{name: "host-pages", kind: aCount, def: "0", used: fetching | inGenerate | inCheckURL,
-			help: "pages of one host after which no fetch of it begins, of known ones neither; 0: no limit",
+			help: "pages of one host; further ones are not fetched, and these again when they are due; 0: no limit",
 			into: func(o *engine.Options) any { return &o.HostPages }},
 		{name: "domain-pages", kind: aCount, def: "0", used: fetching | inGenerate | inCheckURL,
-			help: "pages of one registered domain after which no fetch of it begins, of known ones neither; " +
+			help: "pages of one registered domain; further ones are not fetched, and these again when they are due; " +
 				"0: by reputation, and no limit for domains of seeds",
 			into: func(o *engine.Options) any { return &o.DomainPages }},
 		{name: "host-bytes", kind: aSize, def: "0", used: fetching | inGenerate | inCheckURL,

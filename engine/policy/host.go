@@ -50,8 +50,8 @@ type HostSettings struct {
 	// beyond the crawl's. (Nutch: adaptive-host-specific-intervals.txt.)
 	MinInterval, MaxInterval time.Duration
 
-	// MaxPages, MaxBytes and MaxTime are budgets of the host: pages fetched, bytes received, and time spent on
-	// requests. 0 means the crawl's, negative no bound.
+	// MaxPages, MaxBytes and MaxTime are budgets of the host: pages that are fetched, each as often as it is due, bytes
+	// received, and time spent on requests. 0 means the crawl's, negative no bound.
 	MaxPages, MaxBytes int64
 	MaxTime            time.Duration
 	// Timeout bounds one fetch, MaxBody the bytes received of one body, at most the crawl's; 0 means the crawl's.

@@ -44,22 +44,27 @@ const (
 	domainsRemembered = 1 << 16
 )
 
-// Cost is what requests for URLs have cost, or may cost. Bytes are those received.
+// Cost is what requests have cost, or may cost. Bytes are those received.
 type Cost struct {
-	URLs, Bytes int64
-	Time        time.Duration // of fetchers
+	URLs  int64 // that were requested, each counted once
+	Bytes int64
+	Time  time.Duration // of fetchers
 }
 
 // Budget is a limit and what is used of it. Zero fields of Limit mean no bound.
 type Budget struct{ Limit, Used Cost }
 
-// Left returns how many URLs the budget still allows: none once the bytes or the time are used up.
+// Spent reports whether the bytes or the time are used up: then nothing of the host or domain may be requested.
+func (b *Budget) Spent() bool {
+	l, u := &b.Limit, &b.Used
+	return l.Bytes > 0 && u.Bytes >= l.Bytes || l.Time > 0 && u.Time >= l.Time
+}
+
+// Left returns how many URLs that were never requested may be, unless Spent; those that were may be requested again in
+// any case.
 func (b *Budget) Left() int64 {
-	switch l, u := &b.Limit, &b.Used; {
-	case l.Bytes > 0 && u.Bytes >= l.Bytes, l.Time > 0 && u.Time >= l.Time:
-		return 0
-	case l.URLs > 0:
-		return max(l.URLs-u.URLs, 0)
+	if b.Limit.URLs > 0 {
+		return max(b.Limit.URLs-b.Used.URLs, 0)
 	}
 	return math.MaxInt64
 }
@@ -261,11 +266,10 @@ func (d *DomainBudgets) Close() {
 
 // costOf is what a host has cost so far. Every URL that was requested counts.
 func costOf(c *storage.HostCounts) (cost Cost) {
-	for status, n := range c.ByStatus {
-		if storage.Status(status) != storage.StatusUnfetched {
-			cost.URLs += int64(n)
-		}
+	for _, n := range c.ByStatus {
+		cost.URLs += int64(n)
 	}
+	cost.URLs -= int64(c.New)
 	cost.Bytes, cost.Time = int64(c.Bytes), time.Duration(c.TookMS)*time.Millisecond
 	return cost
 }

@@ -21,7 +21,7 @@ func isCorrupt(err error) bool { return errors.Is(err, storage.ErrCorrupt) }
 func (w *world) spent(host string, fetched uint32, bytes, ms uint64) {
 	w.Helper()
 	c := storage.HostCounts{Bytes: bytes, TookMS: ms}
-	c.ByStatus[storage.StatusFetched], c.ByStatus[storage.StatusUnfetched] = fetched, 77
+	c.ByStatus[storage.StatusFetched], c.ByStatus[storage.StatusUnfetched], c.New = fetched-1, 78, 77
 	w.must(w.store.Apply(func(b *storage.Batch) error {
 		return b.Set(storage.HostCountsRange(), []byte(w.host("http://"+host+"/")), storage.AppendHostCounts(nil, &c))
 	}))

@@ -15,9 +15,9 @@ import (
 )
 
 // SelectHost offers to keep the best URLs of a host that are due at now (in ms), admitted and not taken: as many as
-// keep keeps, and those among which they were chosen. Generate and spent budgets choose here, a crawl by Window; see
-// dueReader.choose for the order. keep is used by one goroutine; taken gets a key that is valid until it returns. Any
-// number of goroutines may call it, for one host too.
+// keep keeps, and those among which they were chosen. Generate chooses here, a crawl by Window; see dueReader.choose for
+// the order. keep is used by one goroutine; taken gets a key that is valid until it returns. Any number of goroutines
+// may call it, for one host too.
 func (p *Phases) SelectHost(
 	rd storage.Reader, host urlkey.HostKey, now int64, taken func(key []byte) bool, keep *Best,
 ) (Selection, error) {
@@ -40,6 +40,16 @@ func (d *dueReader) selectHost(
 	return sel, err
 }
 
+// AnyDue reports whether a URL of a host is due at now (in ms) and admitted; if fresh, one that was never requested. It
+// reads at most keysReadMax keys. Any goroutine may call it.
+func (p *Phases) AnyDue(rd storage.Reader, host urlkey.HostKey, now int64, fresh bool) (bool, error) {
+	d := p.newDueReader(rd)
+	defer d.close()
+	d.most, d.fresh = keysReadMax, fresh
+	list, _, err := d.choose(host, now, 1, selectRoom, func([]byte) bool { return false }, nil)
+	return len(list) > 0, err
+}
+
 // Reoffer is called after URLs may be offered again that had been handed out: of one host, or if host is "" of any,
 // whose outcomes a phase has committed. Any goroutine may call it.
 func (p *Phases) Reoffer(host urlkey.HostKey) { p.places.drop(host) }
@@ -50,22 +60,27 @@ func (p *Phases) Anew() { p.places.clear() }
 // Mark is what Window is given: Mark must be called before the snapshot is made that Window reads.
 func (p *Phases) Mark() uint64 { return p.places.mark(p.env.Admission.Version()) }
 
-// Window returns the best URLs of a host, up to limit, that are due at now (in ms), admitted and not taken, best first.
-// It remembers how far it came, so that the next call need not read again what was handed out or refused. Whoever hands
-// URLs out calls Reoffer when some of them may be offered again. Any number of goroutines may call it, each for another
-// host. taken gets a key that is valid until it returns.
+// Window returns the best URLs of a host, up to limit, that are due at now (in ms), admitted and not taken, best first;
+// if again, those that were requested before. It remembers how far it came, so that the next call need not read again
+// what was handed out or refused. Whoever hands URLs out calls Reoffer when some of them may be offered again. Any
+// number of goroutines may call it, each for another host. taken gets a key that is valid until it returns.
 func (p *Phases) Window(
-	rd storage.Reader, host urlkey.HostKey, now int64, limit int, taken func(key []byte) bool, mark uint64,
+	rd storage.Reader, host urlkey.HostKey, now int64, limit int, again bool, taken func(key []byte) bool, mark uint64,
 ) ([]Choice, Selection, error) {
-	return p.window(rd, host, now, limit, min(max(limit/4, windowRoomMin), windowRoomMax), taken, mark)
+	room := min(max(limit/4, windowRoomMin), windowRoomMax)
+	return p.window(rd, host, now, limit, room, again, taken, mark)
 }
 
 // window is Window. It reads parts of room more URLs than wanted.
 func (p *Phases) window(
-	rd storage.Reader, host urlkey.HostKey, now int64, limit, room int, taken func(key []byte) bool, mark uint64,
+	rd storage.Reader, host urlkey.HostKey, now int64, limit, room int, again bool, taken func(key []byte) bool,
+	mark uint64,
 ) ([]Choice, Selection, error) {
 	d := p.newDueReader(rd)
 	defer d.close()
+	if again {
+		d.pages = 0
+	}
 	at := p.places.get(host)
 	list, sel, err := d.choose(host, now, limit, limit+room, taken, &at)
 	if err == nil {
@@ -89,11 +104,16 @@ type dueReader struct {
 	refused func(reason string)
 	// least is a score below which nothing is wanted of what was never fetched; 0: all is. Whole classes are passed.
 	least float64
+	// pages is how many URLs that were never requested are wanted. fresh: no others are.
+	pages int64
+	fresh bool
+	most  int // keys to read at a host without a place
 }
 
 func (p *Phases) newDueReader(rd storage.Reader) *dueReader {
 	return &dueReader{
 		p: p, due: rd.Scan(storage.Due(), nil, nil), records: storage.NewFinder(rd, storage.Crawldb()),
+		pages: math.MaxInt64, most: math.MaxInt,
 	}
 }
 
@@ -110,6 +130,7 @@ type dueStream struct {
 	part   []Choice
 	begun  bool
 	done   bool // there is no part after this one
+	shut   bool // see dueChoice.shut
 }
 
 // dueChoice is one run of choose.
@@ -134,13 +155,16 @@ type dueChoice struct {
 // it has more of new ones, none has a worse score class than one that is left. The order within a class, and that of
 // old ones, is then that of the parts.
 //
+// Of URLs that were never fetched it chooses dueReader.pages at most. What it does not read of them, or passes, keeps
+// its place.
+//
 // With a place, it goes on where an earlier call ended, and stops early where it reads much without finding anything;
 // sel.More is set then. choose brings the place up to where it ended.
 func (d *dueReader) choose(
 	host urlkey.HostKey, now int64, limit, room int, taken func(key []byte) bool, at *reach,
 ) (list []Choice, sel Selection, err error) {
 	c := dueChoice{dueReader: d, host: host, now: now, room: room, taken: taken, deepest: d.p.env.Admission.Deepest()}
-	c.most, c.eager = math.MaxInt, at == nil
+	c.most, c.eager = d.most, at == nil
 	streams := [2]dueStream{
 		{kind: storage.AppendDueClass(nil, 0)[:1], end: string(againFirst[:1])},
 		{kind: againFirst[:1], end: string(storage.AppendDueAt(nil, now+1))},
@@ -148,13 +172,19 @@ func (d *dueReader) choose(
 	if at != nil {
 		streams[0].extent, streams[1].extent, c.most = at.new, at.again, 4*limit+keysReadMax
 	}
+	fresh, pages := &streams[0], d.pages
+	streams[1].done = d.fresh
 	for len(list) < limit {
+		if pages == 0 && !fresh.shut {
+			err = c.shut(fresh)
+		}
 		for i := range streams {
-			for s := &streams[i]; len(s.part) == 0 && !s.done && c.read < c.most; {
-				if err = c.load(s); err != nil {
-					return nil, c.sel, fmt.Errorf("selecting URLs of %s: %w", host, err)
-				}
+			for s := &streams[i]; err == nil && len(s.part) == 0 && !s.done && c.read < c.most; {
+				err = c.load(s)
 			}
+		}
+		if err != nil {
+			return nil, c.sel, fmt.Errorf("selecting URLs of %s: %w", host, err)
 		}
 		best := betterStream(&streams)
 		if best == nil {
@@ -164,24 +194,48 @@ func (d *dueReader) choose(
 		best.part = best.part[1:]
 		if c.eager || d.p.admits(choice.Key, int(choice.Depth)) {
 			list = append(list, choice)
+			if !choice.Counted {
+				pages--
+			}
 		}
 	}
-	c.sel.Due, c.sel.whole = uint64(len(list)), true
+	c.sel.Due, c.sel.whole = uint64(len(list))+c.sel.passed, true
 	for i := range streams {
 		s := &streams[i]
 		c.sel.Due += uint64(len(s.part))
 		c.sel.More = c.sel.More || len(s.part) > 0 || !s.done
 		c.sel.whole = c.sel.whole && s.done && !c.sel.worse
-		if len(s.part) == 0 {
+		if len(s.part) == 0 && !s.shut {
 			s.extent = extent{from: s.to}
 		}
 	}
-	if at != nil && !c.sel.More { // the next call looks whether something came, or fell due, at any place
+	switch {
+	case at == nil:
+	case !c.sel.More: // the next call looks whether something came, or fell due, at any place
 		*at = reach{}
-	} else if at != nil {
+	default:
 		*at = reach{streams[0].extent, streams[1].extent}
 	}
 	return list, c.sel, nil
+}
+
+// shut ends the stream of URLs that were never fetched, because no budget allows more of them, and leaves its place as
+// it was. With a place, it looks in one part whether there are any.
+func (c *dueChoice) shut(s *dueStream) error {
+	place := s.extent
+	if len(s.part) == 0 && !s.done && !c.eager {
+		if err := c.load(s); err != nil {
+			return err
+		}
+	}
+	for i := range s.part {
+		if u := &s.part[i]; c.eager || c.p.admits(u.Key, int(u.Depth)) {
+			c.sel.passed++
+		}
+	}
+	c.sel.Spent = c.sel.passed > 0
+	*s = dueStream{extent: place, kind: s.kind, end: s.end, done: true, shut: true}
+	return nil
 }
 
 // betterStream is the one whose next choice is the better one; nil: there is none.
@@ -308,6 +362,8 @@ func (c *dueChoice) look(s *dueStream, key urlkey.Key) error {
 		}
 		return nil
 	}
-	s.part = append(s.part, Choice{Key: key, Score: r.Score, Depth: r.Depth, Known: r.Segment != 0})
+	s.part = append(s.part, Choice{
+		Key: key, Score: r.Score, Depth: r.Depth, Known: r.Segment != 0, Counted: !r.IsNew(),
+	})
 	return nil
 }

@@ -162,7 +162,7 @@ func (w *world) benchWindow(b *testing.B, host urlkey.HostKey, window int) {
 	start := cpuNow(b)
 	for b.Loop() {
 		w.p.Anew()
-		list, _, err := w.p.Window(w.store, host, w.now, window, func([]byte) bool { return false }, w.p.Mark())
+		list, _, err := w.p.Window(w.store, host, w.now, window, false, func([]byte) bool { return false }, w.p.Mark())
 		if err != nil || len(list) != window {
 			b.Fatalf("%d, %v", len(list), err)
 		}
@@ -178,7 +178,7 @@ func (w *world) benchDrain(b *testing.B, host urlkey.HostKey, window, most int) 
 		handed := map[uint64]struct{}{}
 		taken := func(key []byte) bool { _, ok := handed[xxh3.Hash(key)]; return ok }
 		for len(handed) < most {
-			list, sel, err := w.p.Window(w.store, host, w.now, min(window, most-len(handed)), taken, w.p.Mark())
+			list, sel, err := w.p.Window(w.store, host, w.now, min(window, most-len(handed)), false, taken, w.p.Mark())
 			if err != nil || len(list) == 0 && !sel.More {
 				b.Fatalf("%d, %v", len(handed), err)
 			}

@@ -94,7 +94,8 @@ type generation struct {
 type domainChoice struct {
 	domain string // its key
 	asked  bool
-	left   int64  // asked: how many URLs its budget still allows
+	spent  bool   // asked: nothing of it may be requested
+	left   int64  // asked: how many URLs its budget still allows that were never requested
 	group  picker // its best, if its budget or a fetchlist bounds it
 }
 
@@ -110,7 +111,9 @@ func (g *generation) enter(h urlkey.HostKey) *domainChoice {
 		}
 	}
 	d := &domainChoice{domain: domain}
-	d.group = picker{limit: g.o.ofAll(g.o.MaxPerDomain), held: g.held, reason: HeldDomain, dealt: g.best.dealt}
+	d.group = picker{
+		limit: g.o.ofAll(g.o.MaxPerDomain), pages: math.MaxInt, held: g.held, reason: HeldDomain, dealt: g.best.dealt,
+	}
 	g.around = append(g.around, d)
 	return d
 }
@@ -120,7 +123,7 @@ func (g *generation) leave() {
 	last := len(g.around) - 1
 	d := g.around[last]
 	g.around = g.around[:last]
-	if d.group.over() {
+	if d.group.over() || d.group.fresh > d.group.pages {
 		d.group.cut()
 	}
 	for _, c := range d.group.list {
@@ -168,7 +171,9 @@ func (g *generation) chooseOnce(ctx context.Context) error {
 		return err
 	}
 	defer marked.close()
-	g.best = picker{limit: g.o.ofAll(g.o.Top), perAddress: g.o.ofAll(g.o.MaxPerAddress), held: g.held}
+	g.best = picker{
+		limit: g.o.ofAll(g.o.Top), pages: math.MaxInt, perAddress: g.o.ofAll(g.o.MaxPerAddress), held: g.held,
+	}
 	g.best.reason = HeldTop
 	if o := &g.o; o.Lists > 1 && max(o.MaxPerHost, o.MaxPerDomain, o.MaxPerAddress) > 0 {
 		g.best.dealt = o
@@ -226,27 +231,30 @@ func (g *generation) wanted(r *storage.Record) string {
 func (g *generation) chooseHost(
 	rd storage.Reader, h urlkey.HostKey, domain *domainChoice, nothingNew bool, marked *markedSet,
 ) error {
-	left, waiting, err := g.allowed(rd, h, domain, marked)
+	left, spent, err := g.allowed(rd, h, domain, marked)
 	if err != nil {
 		return err
 	}
-	if left == 0 {
-		g.result.Marked += uint64(waiting)
+	none := spent || left == 0 // of what was never requested
+	if none && (spent || !nothingNew) {
+		from, to := storage.HostBounds(h)
+		g.result.Marked += uint64(marked.count(from, to, nil))
 		g.unread(HeldBudget)
+	}
+	if spent {
 		return nil
 	}
 	limit, reason := g.best.limit, HeldTop
-	if left < int64(limit) {
-		limit, reason = int(left), HeldBudget
-	}
 	if most := g.o.ofAll(g.o.MaxPerHost); g.o.MaxPerHost > 0 && most <= limit {
 		limit, reason = most, HeldHost
 	}
 	taken := func(key []byte) bool {
 		has := marked.has(key)
 		if has {
-			g.result.Marked++
 			g.held(HeldMarked, 1)
+		}
+		if has && (!none || nothingNew) {
+			g.result.Marked++
 		}
 		return has
 	}
@@ -258,7 +266,7 @@ func (g *generation) chooseHost(
 		sel = Selection{Due: uint64(len(list)), whole: true}
 	}
 	if !byDay && err == nil {
-		g.due.least = g.best.least()
+		g.due.least, g.due.pages = g.best.least(), left
 		list, sel, err = g.due.choose(h, g.now, limit, limit+selectRoom, taken, nil)
 	}
 	if err != nil {
@@ -266,7 +274,8 @@ func (g *generation) chooseHost(
 	}
 	g.result.Due += sel.Due
 	g.result.More = g.result.More || !sel.whole
-	g.held(reason, int(sel.Due)-len(list))
+	g.held(reason, int(sel.Due-sel.passed)-len(list))
+	g.held(HeldBudget, int(sel.passed))
 	if sel.deeper {
 		g.unread(admission.ReasonDepth)
 	}
@@ -311,7 +320,9 @@ func (g *generation) chooseByDay(
 			g.held(v.Reason, 1)
 			continue
 		}
-		list = append(list, Choice{Key: key, Score: storage.ClassScore(e.Class), Depth: uint16(e.Depth), Known: true})
+		list = append(list, Choice{
+			Key: key, Score: storage.ClassScore(e.Class), Depth: uint16(e.Depth), Known: true, Counted: true,
+		})
 	}
 	list = append(list, unsure.part...)
 	slices.SortFunc(list, func(a, b Choice) int { return strings.Compare(string(a.Key), string(b.Key)) })
@@ -322,7 +333,7 @@ func (g *generation) chooseByDay(
 // offer gives the chosen URLs of a host, best first, to the group of its domain or to all.
 func (g *generation) offer(rd storage.Reader, h urlkey.HostKey, domain *domainChoice, list []Choice) error {
 	to := &g.best
-	if domain.group.limit > 0 {
+	if domain.group.limit > 0 || domain.group.pages < math.MaxInt {
 		to = &domain.group
 	}
 	address := ""
@@ -359,41 +370,39 @@ func (g *generation) addressOf(rd storage.Reader, h urlkey.HostKey) (string, err
 	return g.facts.Addr.WithZone("").Unmap().String(), nil
 }
 
-// allowed returns how many URLs the budgets of a host and of its domain still allow. What fetch would not request is
-// not chosen: the fetchlists would never come to an end. The URLs in unfinished fetchlists count, since they may be
-// fetched before crawldb knows of it; waiting is how many of the host these are, if they leave nothing.
+// allowed returns how many URLs that were never requested the budgets of a host and of its domain still allow; spent:
+// nothing of it may be requested. What fetch would not request is not chosen: the fetchlists would never come to an
+// end. The URLs in unfinished fetchlists count, since they may be fetched before crawldb knows of it; those of them that
+// were requested before count too, until then.
 func (g *generation) allowed(
 	rd storage.Reader, h urlkey.HostKey, domain *domainChoice, marked *markedSet,
-) (left, waiting int64, err error) {
+) (left int64, spent bool, err error) {
 	if !domain.asked {
 		if g.budgets == nil {
 			g.budgets = g.p.env.Admission.DomainBudgets(rd)
 		}
 		b, err := g.budgets.Of(domain.domain)
 		if err != nil {
-			return 0, 0, err
+			return 0, false, err
 		}
-		domain.asked, domain.left = true, b.Left()
+		domain.asked, domain.spent, domain.left = true, b.Spent(), b.Left()
 		if domain.left > 0 && domain.left != math.MaxInt64 {
-			domain.left -= marked.ofDomain(domain.domain)
+			domain.left = max(domain.left-marked.ofDomain(domain.domain), 0)
 		}
-		if most := domain.group.limit; domain.left <= boundMost && (most == 0 || domain.left < int64(most)) {
-			domain.group.limit, domain.group.reason = int(max(domain.left, 0)), HeldBudget
+		if domain.left <= boundMost {
+			domain.group.pages = int(domain.left)
 		}
 	}
 	b, err := g.p.env.Admission.HostBudgetIn(rd, h)
 	if err != nil {
-		return 0, 0, err
+		return 0, false, err
 	}
-	from, to := storage.HostBounds(h)
 	ofHost := b.Left()
 	if ofHost > 0 && ofHost != math.MaxInt64 {
-		ofHost -= marked.count(from, to, nil)
+		from, to := storage.HostBounds(h)
+		ofHost = max(ofHost-marked.count(from, to, nil), 0)
 	}
-	if left = max(min(domain.left, ofHost), 0); left == 0 {
-		waiting = marked.count(from, to, nil)
-	}
-	return left, waiting, nil
+	return min(domain.left, ofHost), domain.spent || b.Spent(), nil
 }
 
 // markedSet is the set of keys that wait in unfinished fetchlists, looked up in key order.

@@ -197,6 +197,39 @@ func TestGenerateWithinBudgets(t *testing.T) {
 	}
 }
 
+// TestGenerateAgainBeyondBudget: a budget of pages that is used up, or is by a fetchlist, keeps no URL out that was
+// requested before, also one whose request failed; of new ones as many are chosen as it leaves.
+func TestGenerateAgainBeyondBudget(t *testing.T) {
+	for name, o := range map[string]admission.Options{
+		"host":   {Host: admission.Cost{URLs: 4}},
+		"domain": {Domain: admission.Cost{URLs: 4}},
+	} {
+		w := newWorld(t, o)
+		w.inject("https://a.test/", "https://a.test/1", "https://a.test/2", "https://a.test/3",
+			"https://a.test/4\tnutch.score=9")
+		w.update(page{url: "https://a.test/"}, page{url: "https://a.test/1", status: storage.FetchGone},
+			page{url: "https://a.test/2", status: storage.FetchRetry})
+		w.now += 400 * 86_400_000
+		chosen := func(o GenerateOptions) string {
+			t.Helper()
+			r, err := w.p.Generate(t.Context(), o)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			return strings.Join(w.fetchlist(r.Segment), " ")
+		}
+		again := "https://a.test/ https://a.test/1 https://a.test/2"
+		if got := chosen(GenerateOptions{}); got != again+" https://a.test/4" {
+			t.Errorf("%s, with one page left: %s", name, got)
+		}
+		w.update(page{url: "https://a.test/4"})
+		if got := chosen(GenerateOptions{IgnoreMarked: true}); got != again+" https://a.test/4" {
+			t.Errorf("%s, used up: %s", name, got)
+		}
+		w.close()
+	}
+}
+
 // TestSelectHost: known URLs are told apart, what is too deep or taken is left out, and the next due time is found.
 func TestSelectHost(t *testing.T) {
 	w := newWorld(t, admission.Options{MaxDepth: 1})
@@ -225,7 +258,7 @@ func TestSelectHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	best = NewBest(1)
-	sel, err = SelectFetchlist(w.store, g.Segment, host, taken, best)
+	sel, err = SelectFetchlist(w.store, g.Segment, host, false, false, taken, best)
 	if err != nil || sel.Due != 3 || best.Len() != 1 || best.Sorted()[0].Key != w.key(hostA) {
 		t.Errorf("%+v %v", sel, err)
 	}

@@ -53,7 +53,7 @@ const (
 	HeldInterval = "interval"
 	HeldStatus   = "status"
 	HeldMarked   = "in_fetchlist"
-	HeldBudget   = "budget" // those that a budget still allows are chosen, or there is none left: see Generated.Unread
+	HeldBudget   = "budget" // new ones: those that a budget still allows are chosen; see also Generated.Unread
 )
 
 // chosen is a URL that may come into a fetchlist.
@@ -75,10 +75,13 @@ func inTurn(a, b *chosen) int {
 // goroutine.
 type picker struct {
 	limit, perAddress int // 0: none
-	list              []chosen
-	full              bool   // the first limit of the list are sorted; what comes after the last of them is not wanted
-	reason            string // of the limit
-	held              func(reason string, n int)
+	// pages is how many URLs that were never requested a budget allows; math.MaxInt: any number. fresh is how many of
+	// them there are in the list.
+	pages, fresh int
+	list         []chosen
+	full         bool   // the first limit of the list are sorted; what comes after the last of them is not wanted
+	reason       string // of the limit
+	held         func(reason string, n int)
 	// dealt, if not nil, says how the list is dealt, by bounds of each fetchlist: what no fetchlist has room for is
 	// dropped, and makes room here for others.
 	dealt *GenerateOptions
@@ -101,15 +104,30 @@ func (p *picker) add(c chosen) {
 		p.held(p.reason, 1)
 		return
 	}
-	if p.list = append(p.list, c); p.limit > 0 && len(p.list) >= 2*p.limit {
+	p.list = append(p.list, c)
+	if !c.Counted {
+		p.fresh++
+	}
+	if p.limit > 0 && len(p.list) >= 2*p.limit || p.fresh/2 > p.pages && p.fresh >= len(p.list)/2 {
 		p.cut()
 	}
 }
 
-// cut sorts and drops what is beyond the limits. (What is dropped for its address would be in the end, too: all that
-// comes later only adds to those before it.)
+// cut sorts and drops what is beyond the limits. (What is dropped for its address or a budget would be in the end, too:
+// all that comes later only adds to those before it.)
 func (p *picker) cut() {
 	slices.SortFunc(p.list, func(a, b chosen) int { return inTurn(&a, &b) })
+	defer p.countFresh()
+	if p.fresh > p.pages {
+		all, fresh := len(p.list), 0
+		p.list = slices.DeleteFunc(p.list, func(c chosen) bool {
+			if !c.Counted {
+				fresh++
+			}
+			return !c.Counted && fresh > p.pages
+		})
+		p.held(HeldBudget, all-len(p.list))
+	}
 	if p.perAddress > 0 && p.dealt == nil {
 		count, all := map[string]int{}, len(p.list)
 		p.list = slices.DeleteFunc(p.list, func(c chosen) bool {
@@ -126,6 +144,15 @@ func (p *picker) cut() {
 		p.held(p.reason, len(p.list)-p.limit)
 		clear(p.list[p.limit:])
 		p.list, p.full = p.list[:p.limit], true
+	}
+}
+
+func (p *picker) countFresh() {
+	p.fresh = 0
+	for i := range p.list {
+		if !p.list[i].Counted {
+			p.fresh++
+		}
 	}
 }
 

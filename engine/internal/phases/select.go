@@ -17,6 +17,8 @@ type Choice struct {
 	Score float64
 	Depth uint16 // links from a seed
 	Known bool   // crawldb holds an outcome of an earlier fetch
+	// Counted: it was requested before, so it takes nothing of a budget of pages.
+	Counted bool
 }
 
 // better is the one order in which URLs of a host are fetched: higher score first, then fewer
@@ -102,6 +104,10 @@ type Selection struct {
 	whole   bool   // all that is due was read, but for what is too deep
 	deeper  bool   // URLs were passed that are too deep, without being counted
 	worse   bool   // URLs were passed that are worse than dueReader.least, without being counted
+	// Spent: due URLs that were never requested were passed, because no budget allows them. passed counts those that
+	// were read; they are in Due.
+	Spent  bool
+	passed uint64
 }
 
 // DueHosts calls each with hosts that have a URL due at now (in ms) and of which some URL may be in scope, in key
@@ -180,12 +186,18 @@ func PrefixEnd(prefix []byte) []byte {
 }
 
 // SelectFetchlist offers to keep every URL of a host that is in a segment's fetchlist and not taken. taken is as in
-// SelectHost.
+// SelectHost. With pages, Choice.Counted is told, which takes a look into crawldb for each; again: only URLs are
+// offered of which it is true.
 func SelectFetchlist(
-	rd storage.Reader, segment uint32, host urlkey.HostKey, taken func(key []byte) bool, keep *Best,
+	rd storage.Reader, segment uint32, host urlkey.HostKey, pages, again bool, taken func(key []byte) bool, keep *Best,
 ) (sel Selection, err error) {
 	sc := rd.Scan(storage.Fetchlist(segment), []byte(host), PrefixEnd([]byte(host)))
 	defer sc.Close()
+	var records *storage.Finder
+	if pages || again {
+		records = storage.NewFinder(rd, storage.Crawldb())
+		defer records.Close()
+	}
 	for sc.Next() {
 		if taken(sc.Key()) {
 			continue
@@ -194,14 +206,38 @@ func SelectFetchlist(
 		if err != nil {
 			return sel, fmt.Errorf("selecting URLs of %s: fetchlist entry %s: %w", host, sc.Key(), err)
 		}
-		sel.Due++
+		c := Choice{Score: entry.Score, Depth: entry.Depth, Known: true}
+		if records != nil {
+			if c.Counted, err = requested(records, sc.Key()); err != nil {
+				return sel, fmt.Errorf("selecting URLs of %s: %w", host, err)
+			}
+		}
+		if again && !c.Counted {
+			sel.passed++
+			continue
+		}
+		sel.Due++ // of those that are wanted: see More
 		if keep.Wants(sc.Key(), entry.Score, entry.Depth) {
-			keep.Add(Choice{Key: urlkey.Key(sc.Key()), Score: entry.Score, Depth: entry.Depth, Known: true})
+			c.Key = urlkey.Key(sc.Key())
+			keep.Add(c)
 		}
 	}
-	sel.More = sel.Due > uint64(keep.Len())
+	sel.More, sel.Spent = sel.Due > uint64(keep.Len()), sel.passed > 0
 	if err := sc.Err(); err != nil {
 		return sel, fmt.Errorf("selecting URLs of %s: %w", host, err)
 	}
 	return sel, nil
+}
+
+// requested reports whether a URL was requested before, by its record.
+func requested(records *storage.Finder, key []byte) (bool, error) {
+	value, err := records.Find(key)
+	if err != nil || value == nil {
+		return false, err
+	}
+	var r storage.Record
+	if err := storage.DecodeRecord(value, &r); err != nil {
+		return false, fmt.Errorf("crawldb record %s: %w", key, err)
+	}
+	return !r.IsNew(), nil
 }

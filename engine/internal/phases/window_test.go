@@ -29,7 +29,8 @@ func (o *offered) isTaken(key []byte) bool { return o.taken[urlkey.Key(key)] }
 func (o *offered) wanted(host urlkey.HostKey) (list []Choice) {
 	for k, r := range o.w.records() {
 		if k.HostKey() == host && r.FetchTime <= o.w.now && !o.taken[k] && o.w.p.admits(k, int(r.Depth)) {
-			list = append(list, Choice{Key: k, Score: r.Score, Depth: r.Depth, Known: r.Segment != 0})
+			known, counted := r.Segment != 0, r.LastFetch != 0
+			list = append(list, Choice{Key: k, Score: r.Score, Depth: r.Depth, Known: known, Counted: counted})
 		}
 	}
 	slices.SortFunc(list, func(a, b Choice) int {
@@ -43,9 +44,17 @@ func (o *offered) wanted(host urlkey.HostKey) (list []Choice) {
 
 // take takes a window as a source does, and checks it against what is wanted.
 func (o *offered) take(t tester, host urlkey.HostKey, limit, room int) (more bool) {
+	return o.takeOf(t, host, limit, room, false)
+}
+
+// takeOf is take; again: only what was requested before.
+func (o *offered) takeOf(t tester, host urlkey.HostKey, limit, room int, again bool) (more bool) {
 	t.Helper()
 	want, fresh := o.wanted(host), o.w.p.places.get(host) == reach{}
-	list, sel, err := o.w.p.window(o.w.store, host, o.w.now, limit, room, o.isTaken, o.w.p.Mark())
+	if again {
+		want = slices.DeleteFunc(want, func(c Choice) bool { return !c.Counted })
+	}
+	list, sel, err := o.w.p.window(o.w.store, host, o.w.now, limit, room, again, o.isTaken, o.w.p.Mark())
 	if err != nil || len(list) > limit {
 		t.Fatalf("%d of %d, %v", len(list), limit, err)
 	}
@@ -88,7 +97,8 @@ func TestWindow(t *testing.T) {
 			}).Draw(t, "step") {
 			case "window":
 				room := rapid.SampledFrom([]int{1, 3, 100}).Draw(t, "room")
-				o.take(t, host.Draw(t, "host"), rapid.IntRange(1, 10).Draw(t, "limit"), room)
+				again := rapid.IntRange(0, 3).Draw(t, "again") == 0
+				o.takeOf(t, host.Draw(t, "host"), rapid.IntRange(1, 10).Draw(t, "limit"), room, again)
 			case "phase":
 				h.change(t)
 				if rapid.Bool().Draw(t, "forget") {
@@ -112,7 +122,7 @@ func TestWindow(t *testing.T) {
 			case "old snapshot": // a refill that began before a phase ended
 				mark, snap := w.p.Mark(), w.store.Snapshot()
 				h.change(t)
-				list, _, err := w.p.window(snap, host.Draw(t, "host"), w.now, 3, 2, o.isTaken, mark)
+				list, _, err := w.p.window(snap, host.Draw(t, "host"), w.now, 3, 2, false, o.isTaken, mark)
 				snap.Close()
 				if err != nil {
 					t.Fatal(err)
@@ -186,7 +196,7 @@ func TestWindowReadsOnce(t *testing.T) {
 	const limit, room = 16, 32
 	for round := range 4 { // the first keysReadMax are taken, three times
 		looked = 0
-		list, sel, err := w.p.window(w.store, "test,a,)", w.now, limit, room, look(true), w.p.Mark())
+		list, sel, err := w.p.window(w.store, "test,a,)", w.now, limit, room, false, look(true), w.p.Mark())
 		if err != nil || len(list) > 0 || looked > keysReadMax+4*limit+limit+room || sel.More != (round < 2) {
 			t.Fatalf("round %d: %d looked at, %d, %+v, %v", round, looked, len(list), sel, err)
 		}
@@ -197,7 +207,7 @@ func TestWindowReadsOnce(t *testing.T) {
 	w.p.Anew()
 	for range 2 {
 		looked = 0
-		list, sel, err := w.p.window(w.store, "test,a,)", w.now, limit, room, look(false), w.p.Mark())
+		list, sel, err := w.p.window(w.store, "test,a,)", w.now, limit, room, false, look(false), w.p.Mark())
 		if err != nil || len(list) != limit || looked > limit+room || !sel.More {
 			t.Fatalf("%d looked at, %d, %+v, %v", looked, len(list), sel, err)
 		}

@@ -58,8 +58,9 @@ func (d *desk) Reached() Limit {
 // noteAnswer notes that a request has ended, by the time that has passed: a clock that is set anew says nothing of it.
 func (d *desk) noteAnswer(at time.Time) { d.answered.Store(int64(at.Sub(d.epoch))) }
 
-// store appends an attempt at a URL of a host, the request of a fetcher, to the open segment.
-func (d *desk) store(a *segment.Attempt, host urlkey.HostKey, from *flight) (fetched bool, err error) {
+// store appends an attempt at a URL of a host, the request of a fetcher, to the open segment. pages is what it costs of
+// a budget of pages.
+func (d *desk) store(a *segment.Attempt, host urlkey.HostKey, pages int64, from *flight) (fetched bool, err error) {
 	at := &from.doing
 	d.storing.Add(1)
 	defer d.storing.Add(-1)
@@ -82,7 +83,7 @@ func (d *desk) store(a *segment.Attempt, host urlkey.HostKey, from *flight) (fet
 	bytes := a.Add(d.source.unseen.takeLoose(host))
 	d.segMu.RLock()
 	status, err := d.seg.Store(a, s)
-	d.source.unseen.stored(host, d.seg.Number(), frontier.Cost{URLs: 1, Bytes: bytes, Time: a.Took})
+	d.source.unseen.stored(host, d.seg.Number(), frontier.Cost{URLs: pages, Bytes: bytes, Time: a.Took})
 	d.segMu.RUnlock()
 	from.over() // before the callback, which may delete URLs
 	if err == nil && d.env.Page != nil {
@@ -122,7 +123,7 @@ func (d *desk) send(w *waitingRobots, to urlkey.URL) bool {
 	}
 	w.wait(max(d.frontier.Host(host).Delay, 0))
 	k := to.Key()
-	c := frontier.Candidate{Rest: string(k[len(host):]), Score: math.MaxFloat32, Tag: tagRobots}
+	c := frontier.Candidate{Rest: string(k[len(host):]), Score: math.MaxFloat32, Tag: tagRobots, Counted: true}
 	if d.source.deferred.add(k, w) && !d.frontier.Ask(host, c) {
 		d.source.deferred.drop(k)
 	}

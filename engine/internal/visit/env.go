@@ -81,6 +81,8 @@ type Choice struct {
 	Score float64
 	Depth uint16
 	Known bool // crawldb may hold validators of an earlier fetch
+	// Counted: it was requested before, so it takes nothing of a budget of pages.
+	Counted bool
 }
 
 // Chosen is what a Supply has of one host.
@@ -88,15 +90,26 @@ type Chosen struct {
 	URLs    []Choice // the best, best first
 	More    bool     // the host has more that is due
 	NextDue int64    // Unix ms: earliest fetch time of what is not due yet; 0: none
+	Spent   bool     // Wanted.Again left something out that is due
+}
+
+// Wanted is what a refill wants of a host.
+type Wanted struct {
+	Host  urlkey.HostKey
+	Limit int                   // URLs
+	Taken func(key []byte) bool // those that are not wanted
+	Mark  uint64                // what Supply.Mark returned before the snapshot was made
+	// Pages: a budget counts the pages of the host or of its domain, so Choice.Counted must be told.
+	Pages bool
+	// Again: of Pages nothing is left, so only URLs are wanted that were requested before.
+	Again bool
 }
 
 // Supply is where URLs come from: crawldb, or a fetchlist. Any goroutine may call its functions, Choose for one host at
 // most once at a time.
 type Supply struct {
-	// Choose returns up to limit due URLs of a host for which taken is false. It reads only rd, a snapshot. mark is
-	// what Mark returned before that was made.
-	Choose func(rd storage.Reader, host urlkey.HostKey, limit int, taken func(key []byte) bool, mark uint64,
-	) (Chosen, error)
+	// Choose returns due URLs of a host. It reads only rd, a snapshot.
+	Choose func(rd storage.Reader, w *Wanted) (Chosen, error)
 	// Mark, if not nil, is called before each snapshot. Reoffer, if not nil, is called when taken has become false for
 	// some URLs of a host; "": for those of any whose outcomes are committed.
 	Mark    func() uint64

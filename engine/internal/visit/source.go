@@ -45,9 +45,9 @@ type Source struct {
 
 // Tags of candidates.
 const (
-	tagNew    uint16 = iota
-	tagKnown         // crawldb may hold validators of an earlier fetch
-	tagRobots        // a deferred robots.txt, see deferred.go
+	tagNew    uint8 = iota
+	tagKnown        // crawldb may hold validators of an earlier fetch
+	tagRobots       // a deferred robots.txt, see deferred.go
 )
 
 // NewSource returns a source of what the supply offers.
@@ -89,17 +89,21 @@ func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (fr
 	snap := s.h.env.Store.Snapshot()
 	defer snap.Close()
 	// A sleeping host too has budgets: that of its domain holds for the domain's other hosts in the frontier.
-	if err := s.budget(snap, host, &out); err != nil {
+	over, err := s.budget(snap, host, &out)
+	if err != nil {
 		return out, err
 	}
 	if out.Sleeps > 0 && out.NotBefore.After(s.h.env.Now()) {
 		return out, nil // it sleeps, so its URLs would come back at once
 	}
-	chosen, err := s.supply.Choose(snap, host, limit, s.taken, mark)
+	chosen, err := s.supply.Choose(snap, &Wanted{
+		Host: host, Limit: limit, Taken: s.taken, Mark: mark,
+		Pages: out.HostLimit.URLs > 0 || out.DomainLimit.URLs > 0, Again: over,
+	})
 	if err != nil {
 		return out, err
 	}
-	out.More = chosen.More
+	out.More, out.Spent = chosen.More, chosen.Spent
 	if chosen.NextDue > 0 {
 		out.NextDue = time.UnixMilli(chosen.NextDue)
 	}
@@ -123,25 +127,27 @@ func priority(score float64) float32 {
 	return float32(min(math.Log2(1+score)/priorityBits, 1))
 }
 
-// budget tells the frontier what a host and its domain may cost, and have cost so far.
-func (s *Source) budget(snap *storage.Snapshot, host urlkey.HostKey, r *frontier.Refill) error {
+// budget tells the frontier what a host and its domain may cost, and have cost so far. over: they may have no more
+// URLs that were never requested.
+func (s *Source) budget(snap *storage.Snapshot, host urlkey.HostKey, r *frontier.Refill) (over bool, err error) {
 	a, domain := s.h.env.Admission, host.DomainKey()
 	b, err := a.HostBudgetIn(snap, host)
 	if err != nil {
-		return err
+		return false, err
 	}
 	r.HostLimit, r.HostUsed = cost(b.Limit), cost(b.Used)
 	ofHost, ofDomain, stale, err := s.unseen.of(snap, host, domain)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if b, err = a.DomainBudgetIn(snap, domain, stale); err != nil {
-		return err
+		return false, err
 	}
 	r.DomainLimit, r.DomainUsed = cost(b.Limit), cost(b.Used)
 	r.HostUsed.Add(ofHost)
 	r.DomainUsed.Add(ofDomain)
-	return nil
+	return r.HostLimit.URLs > 0 && r.HostUsed.URLs >= r.HostLimit.URLs ||
+		r.DomainLimit.URLs > 0 && r.DomainUsed.URLs >= r.DomainLimit.URLs, nil
 }
 
 // hand notes URLs of a host as handed out and makes candidates of them. These are cut from one string, which takes a
@@ -161,7 +167,7 @@ func (s *Source) hand(host urlkey.HostKey, chosen []Choice) []frontier.Candidate
 	for i, c := range chosen {
 		n := len(c.Key) - len(host)
 		s.handed[xxh3.HashString(string(c.Key))] = struct{}{}
-		out[i] = frontier.Candidate{Rest: rests[:n], Score: float32(c.Score), Depth: c.Depth}
+		out[i] = frontier.Candidate{Rest: rests[:n], Score: float32(c.Score), Depth: c.Depth, Counted: c.Counted}
 		if c.Known {
 			out[i].Tag = tagKnown
 		}
@@ -194,17 +200,27 @@ func (s *Source) taken(key []byte) bool {
 }
 
 // Take notes a URL, by its key, as handed out. Its outcome, of that cost, is in a segment that updatedb has not seen.
-func (s *Source) Take(key []byte, segment uint32, cost frontier.Cost) {
-	s.Spent(key, segment, cost)
+func (s *Source) Take(key []byte, segment uint32, cost frontier.Cost) error {
 	s.handMu.Lock()
 	s.handed[xxh3.Hash(key)] = struct{}{}
 	s.handMu.Unlock()
+	return s.Spent(key, segment, cost)
 }
 
-// Spent notes what an attempt at a URL, by its key, has cost that is in an earlier segment which updatedb has not seen.
-// It may be handed out.
-func (s *Source) Spent(key []byte, segment uint32, cost frontier.Cost) {
-	s.unseen.add(urlkey.HostKey(urlkey.HostKeyOf(key)), 0, segment, cost)
+// Spent notes what an attempt at a URL, by its key, has cost that is in an earlier segment which updatedb has not seen:
+// of URLs nothing if crawldb counts it already. It may be handed out.
+func (s *Source) Spent(key []byte, segment uint32, cost frontier.Cost) error {
+	host := urlkey.HostKey(urlkey.HostKeyOf(key))
+	if ofHost, ofDomain := s.unseen.limits(host); !ofHost && !ofDomain {
+		return nil
+	}
+	var r storage.Record
+	ok, err := s.h.env.Store.Record(urlkey.Key(key), &r)
+	if ok && !r.IsNew() {
+		cost.URLs = 0
+	}
+	s.unseen.add(host, 0, segment, cost)
+	return err
 }
 
 // Forget lets the URLs of a segment, by the hashes of their keys, be handed out again when crawldb says that they are

@@ -67,7 +67,7 @@ func TestRefill(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for i, c := range r.URLs {
-		want := frontier.Candidate{Rest: fmt.Sprintf("/%d?q https", i), Score: 4095, Depth: 2, Tag: uint16(i)}
+		want := frontier.Candidate{Rest: fmt.Sprintf("/%d?q https", i), Score: 4095, Depth: 2, Tag: uint8(i)}
 		if c != want || c.Key(w.host("own.example")) != w.url(fmt.Sprintf("https://own.example/%d?q", i)).Key() {
 			t.Errorf("%+v, want %+v", c, want)
 		}
@@ -86,7 +86,7 @@ func TestRefill(t *testing.T) {
 	if again := refill("own.example", 2); len(again.URLs) != 1 || again.URLs[0] != r.URLs[1] {
 		t.Errorf("after the update: %+v", again.URLs)
 	}
-	s.Take([]byte(w.url("http://fast.example/").Key()), 1, frontier.Cost{URLs: 1})
+	w.must(s.Take([]byte(w.url("http://fast.example/").Key()), 1, frontier.Cost{URLs: 1}))
 	if r := refill("fast.example", 2); len(r.URLs) != 0 || r.Delay != -1 || r.Addr.IsValid() {
 		t.Errorf("%+v", r)
 	}
@@ -121,7 +121,7 @@ func TestRefillFails(t *testing.T) {
 	if r, err := s.Refill(context.Background(), host, 10); err != nil || len(r.URLs) != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	s.supply.Choose = func(storage.Reader, urlkey.HostKey, int, func([]byte) bool, uint64) (Chosen, error) {
+	s.supply.Choose = func(storage.Reader, *Wanted) (Chosen, error) {
 		return Chosen{}, errors.New("no")
 	}
 	if _, err := s.Refill(context.Background(), host, 10); err == nil {
@@ -140,7 +140,7 @@ func TestRefillsAtOnce(t *testing.T) {
 	var now atomic.Int64
 	reads, release := make(chan bool, all), make(chan bool)
 	s := NewSource(NewHosts(w.env), Supply{
-		Choose: func(storage.Reader, urlkey.HostKey, int, func([]byte) bool, uint64) (Chosen, error) {
+		Choose: func(storage.Reader, *Wanted) (Chosen, error) {
 			if n := now.Add(1); n > most {
 				t.Errorf("%d refills read at once", n)
 				return Chosen{}, nil
@@ -210,7 +210,7 @@ func TestReleaseDoesNotWait(t *testing.T) {
 	r, err := s.Refill(context.Background(), w.host("a.example"), 10)
 	w.must(err)
 	let, waits, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	s.supply.Choose = func(storage.Reader, urlkey.HostKey, int, func([]byte) bool, uint64) (Chosen, error) {
+	s.supply.Choose = func(storage.Reader, *Wanted) (Chosen, error) {
 		close(waits)
 		<-let
 		return Chosen{}, nil
@@ -251,14 +251,12 @@ func TestHandedOnce(t *testing.T) {
 		}
 		return n
 	}
-	choose := func(
-		rd storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool, _ uint64,
-	) (c Chosen, err error) {
+	choose := func(rd storage.Reader, want *Wanted) (c Chosen, err error) {
 		for p := range pages {
-			key := fmt.Sprintf("%s/%d http", string(host), p)
+			key := fmt.Sprintf("%s/%d http", string(want.Host), p)
 			n := fetched(rd, []byte(key))
 			time.Sleep(time.Duration(rand.IntN(20)) * time.Microsecond) // the older the snapshot, the better
-			if n < rounds && !taken([]byte(key)) && len(c.URLs) < limit {
+			if n < rounds && !want.Taken([]byte(key)) && len(c.URLs) < want.Limit {
 				c.URLs = append(c.URLs, Choice{Key: urlkey.Key(key)})
 			}
 		}

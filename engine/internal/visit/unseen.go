@@ -28,20 +28,24 @@ type unseen struct {
 
 const underWay = 0 // no segment has this number
 
-// begin counts a request that begins.
-func (n *unseen) begin(host urlkey.HostKey) { n.add(host, 1, underWay, frontier.Cost{}) }
+// begin counts a request that begins: pages is 1 if the URL was never requested before, else 0.
+func (n *unseen) begin(host urlkey.HostKey, pages int64) {
+	n.add(host, pages, underWay, frontier.Cost{})
+}
 
 // end forgets a request that ended without an outcome.
-func (n *unseen) end(host urlkey.HostKey) { n.add(host, -1, underWay, frontier.Cost{}) }
+func (n *unseen) end(host urlkey.HostKey, pages int64) {
+	n.add(host, -pages, underWay, frontier.Cost{})
+}
 
 // stored moves a request under way to the segment that has its outcome.
 func (n *unseen) stored(host urlkey.HostKey, segment uint32, o frontier.Cost) {
-	n.add(host, -1, segment, o)
+	n.add(host, -o.URLs, segment, o)
 }
 
 // add counts begun requests that begin, or no longer are under way, and what an outcome in a segment has cost.
 func (n *unseen) add(host urlkey.HostKey, begun int64, segment uint32, c frontier.Cost) {
-	ofHost, ofDomain := n.admission.LimitsHost(host), n.admission.LimitsDomains()
+	ofHost, ofDomain := n.limits(host)
 	if !ofHost && !ofDomain {
 		return
 	}
@@ -55,6 +59,11 @@ func (n *unseen) add(host urlkey.HostKey, begun int64, segment uint32, c frontie
 		n.addTo(underWay, host.DomainKey(), frontier.Cost{URLs: begun})
 		n.addTo(segment, host.DomainKey(), c)
 	}
+}
+
+// limits reports whether there is a limit for a host, and one for its domain.
+func (n *unseen) limits(host urlkey.HostKey) (ofHost, ofDomain bool) {
+	return n.admission.LimitsHost(host), n.admission.LimitsDomains()
 }
 
 // addTo adds a cost. n.mu is held.

@@ -71,6 +71,37 @@ func (w *world) spent(host string, pages uint32) {
 	}))
 }
 
+// TestBudgetOfCountedPages: pages that crawldb counts are fetched again when nothing is left of a budget, and cost
+// nothing of it; new ones are not.
+func TestBudgetOfCountedPages(t *testing.T) {
+	const limit, pages = 3, 6
+	for name, o := range map[string]admission.Options{
+		"host":   {Host: admission.Cost{URLs: limit}},
+		"domain": {Domain: admission.Cost{URLs: limit}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, o)
+			w.spent("h.example", limit)
+			l := newList(w)
+			for i := range pages {
+				u := fmt.Sprintf("http://h.example/%d", i)
+				w.web.set(u, html("page"))
+				l.add(Choice{Key: w.url(u).Key(), Score: 1, Counted: i >= limit})
+			}
+			r := w.start(NewHosts(w.env), l, 2, Limits{})
+			r.quiet()
+			after, err := r.source.Refill(context.Background(), w.host("h.example"), 10)
+			w.must(err)
+			if used := max(after.HostUsed.URLs, after.DomainUsed.URLs); used != limit || !after.Spent {
+				t.Errorf("%d pages are used, want %d; something is left out: %t", used, limit, after.Spent)
+			}
+			if c := r.end(); c.Fetched != pages-limit {
+				t.Errorf("%d pages were fetched, want those that were before", c.Fetched)
+			}
+		})
+	}
+}
+
 // TestBudgetBesideSleepingHost: a host that sleeps, known from an earlier process, does not lift the budget of its
 // domain, whichever of the domain's hosts is refilled first.
 func TestBudgetBesideSleepingHost(t *testing.T) {
@@ -129,7 +160,8 @@ func TestBudgetOfDomainWithManyHosts(t *testing.T) {
 	}
 	used("before", 0)
 	for i := range fetched {
-		s.Spent([]byte(w.url(fmt.Sprintf("http://h0.example.com/%d", i)).Key()), 1, frontier.Cost{URLs: 1})
+		key := w.url(fmt.Sprintf("http://h0.example.com/%d", i)).Key()
+		w.must(s.Spent([]byte(key), 1, frontier.Cost{URLs: 1}))
 	}
 	used("fetched", fetched)
 	for _, state := range []storage.SegmentState{storage.SegmentOpen, storage.SegmentSealed, storage.SegmentUpdated} {

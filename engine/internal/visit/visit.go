@@ -28,6 +28,7 @@ type visit struct {
 	out    frontier.Outcome
 	done   bool           // given back to the frontier
 	stored bool           // the request under way has an outcome
+	cost   int64          // what it costs of a budget of pages
 	addr   netip.Addr     // of the last answer that was noted
 	host   urlkey.HostKey // that of v, which must not be used once it is given back
 }
@@ -84,11 +85,14 @@ func (x *visit) countedRequest(ctx context.Context, c *frontier.Candidate, left 
 	if c.Tag == tagRobots {
 		return x.request(ctx, c, left)
 	}
-	x.host, x.stored = x.v.Host, false
-	x.source.unseen.begin(x.host)
+	x.host, x.stored, x.cost = x.v.Host, false, 1
+	if c.Counted {
+		x.cost = 0
+	}
+	x.source.unseen.begin(x.host, x.cost)
 	defer func() {
 		if !x.stored {
-			x.source.unseen.end(x.host)
+			x.source.unseen.end(x.host, x.cost)
 		}
 	}()
 	return x.request(ctx, c, left)
@@ -97,7 +101,7 @@ func (x *visit) countedRequest(ctx context.Context, c *frontier.Candidate, left 
 // store is desk.store for an outcome of the visit.
 func (x *visit) store(a *segment.Attempt) (fetched bool, err error) {
 	x.stored = true
-	return x.desk.store(a, x.host, x.flight)
+	return x.desk.store(a, x.host, x.cost, x.flight)
 }
 
 // request requests one URL, the first of the last left URLs of the visit.
@@ -440,7 +444,7 @@ func (x *visit) waste(r *fetch.Response) {
 
 // conditional returns the request for a URL, with the validators of an earlier fetch if there are any: then of is the
 // segment with the content that they are of.
-func (x *visit) conditional(u urlkey.URL, tag uint16) (req *fetch.Request, of uint32, err error) {
+func (x *visit) conditional(u urlkey.URL, tag uint8) (req *fetch.Request, of uint32, err error) {
 	req = x.hosts.request(u, 0)
 	req.Addr, req.Waits = x.pinned(), x.flight.waits
 	if tag != tagKnown {

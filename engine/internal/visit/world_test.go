@@ -273,16 +273,18 @@ func (l *urlList) add(c Choice) {
 
 func (l *urlList) supply() Supply { return Supply{Choose: l.choose, Hosts: l.from} }
 
-func (l *urlList) choose(
-	_ storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool, _ uint64,
-) (c Chosen, err error) {
+func (l *urlList) choose(_ storage.Reader, want *Wanted) (c Chosen, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, u := range l.hosts[host] {
-		if taken([]byte(u.Key)) {
+	for _, u := range l.hosts[want.Host] {
+		if want.Taken([]byte(u.Key)) {
 			continue
 		}
-		if len(c.URLs) == limit {
+		if want.Again && !u.Counted {
+			c.Spent = true
+			continue
+		}
+		if len(c.URLs) == want.Limit {
 			c.More = true
 			break
 		}
