@@ -367,7 +367,7 @@ func (w *Writer) create() (*current, error) {
 		err = w.o.FS.SyncDir(w.o.Dir)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("beginning WARC file %q: %w", path, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("beginning WARC file %q: %w", path, err), f.Close(), w.o.FS.Remove(path))
 	}
 	return &current{f: f, info: FileInfo{Name: name, Size: int64(n), Records: 1}, began: began}, nil
 }

@@ -4,12 +4,14 @@ package segment
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/seine-crawler/seine/storage"
 )
@@ -36,7 +38,8 @@ type Purged struct {
 // Each file's changes, in all its segments, are one ingestion, after which the old file is removed. At the end goes the
 // row of meta which says that a segment holds deleted pages. What a crash leaves, the next Purge does. One Purge runs
 // at a time, and no phase that writes crawldb or the index meanwhile. Segments that are not linked yet may be written:
-// files with parts of them wait for a later Purge.
+// files with parts of them wait for a later Purge. So does a file for which the disk has no room once more; then the
+// error, after all others are done, is one of a full disk.
 //
 // relinked, if not nil, is called with every URL that lost inlinks: its anchors may have changed. They come in key
 // order from each segment.
@@ -239,25 +242,7 @@ func (g *purge) dropLinks(rows *storage.Sorter, ing *storage.Ingestion) error {
 // replaceFiles removes or writes again the WARC files in question, file by file, and forgets then that segments hold
 // deleted pages.
 func (g *purge) replaceFiles(held map[string]bool) error {
-	var names []string
-	waits := map[uint32]bool{} // segments with parts in files that cannot be changed yet
-	for name, parts := range g.owned {
-		marked := func(p storage.WARCPart) bool { return g.marked[p.Segment] }
-		if !slices.ContainsFunc(parts, marked) && !g.isEmpty(parts) {
-			continue
-		}
-		undone := func(p storage.WARCPart) bool { _, ok := g.segments[p.Segment]; return !ok }
-		if held[name] || slices.ContainsFunc(parts, undone) {
-			for _, p := range parts {
-				waits[p.Segment] = true
-			}
-			g.s.parts.turn(name) // so that the next Purge can change it
-			g.result.Waiting++
-			continue
-		}
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names, waits := g.choose(held)
 	if len(names) > 0 {
 		if err := g.findPlaces(names); err != nil {
 			return err
@@ -269,15 +254,22 @@ func (g *purge) replaceFiles(held map[string]bool) error {
 	}
 	defer run.Close()
 	run.Next()
+	var full *noRoomError // the first file that is left for lack of room
 	for _, name := range names {
-		if err := g.replace(name, g.owned[name], run); err != nil {
+		err := g.replace(name, g.owned[name], run)
+		if none := (*noRoomError)(nil); errors.As(err, &none) {
+			full = cmp.Or(full, none)
+			g.wait(name, waits)
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}
 	if err := run.Err(); err != nil {
 		return err
 	}
-	return g.s.env.Store.Apply(func(b *storage.Batch) error {
+	err = g.s.env.Store.Apply(func(b *storage.Batch) error {
 		for number := range g.marked {
 			if _, done := g.segments[number]; !done || waits[number] {
 				continue
@@ -288,6 +280,73 @@ func (g *purge) replaceFiles(held map[string]bool) error {
 		}
 		return nil
 	})
+	if err == nil && full != nil {
+		return full
+	}
+	return err
+}
+
+// choose returns the files in question that can be changed now, in order, and the segments with parts in others.
+func (g *purge) choose(held map[string]bool) (names []string, waits map[uint32]bool) {
+	waits = map[uint32]bool{}
+	for name, parts := range g.owned {
+		marked := func(p storage.WARCPart) bool { return g.marked[p.Segment] }
+		if !slices.ContainsFunc(parts, marked) && !g.isEmpty(parts) {
+			continue
+		}
+		undone := func(p storage.WARCPart) bool { _, ok := g.segments[p.Segment]; return !ok }
+		if held[name] || slices.ContainsFunc(parts, undone) {
+			g.wait(name, waits)
+			g.s.parts.turn(name) // so that the next Purge can change it
+			g.result.Waiting++
+			continue
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names, waits
+}
+
+// wait notes the segments with parts in a file that is left as it is.
+func (g *purge) wait(name string, waits map[uint32]bool) {
+	for _, p := range g.owned[name] {
+		waits[p.Segment] = true
+	}
+}
+
+// purgeReserve is how many bytes a disk must have free beside a WARC file that is written again, or a 16th of a small
+// disk: the store must never see a full one.
+const purgeReserve = 64 << 20
+
+// noRoomError says that a disk has no room for a WARC file once more. It is a syscall.ENOSPC.
+type noRoomError struct {
+	path             string
+	need, free, keep uint64 // bytes; keep is what must stay free
+}
+
+func (e *noRoomError) Error() string {
+	return fmt.Sprintf("%s is to be written again without what is deleted, which takes up to %d MiB, and %d MiB are "+
+		"free, of which %d are for the store: free some space and purge again",
+		e.path, e.need>>20, e.free>>20, e.keep>>20)
+}
+
+func (e *noRoomError) Unwrap() error { return syscall.ENOSPC }
+
+// room returns a *noRoomError unless the disk has room for the parts of a file once more. Where it does not say how
+// much is free, there is.
+func (g *purge) room(name string, parts []storage.WARCPart) error {
+	free, total, err := g.s.env.Store.DiskFree(g.s.env.Dir)
+	if err != nil || total == 0 {
+		return nil
+	}
+	need := uint64(0)
+	for _, p := range parts {
+		need += uint64(p.Size)
+	}
+	if keep := min(purgeReserve, total/16); free < need+keep {
+		return &noRoomError{g.s.env.Dir + "/" + name, need, free, keep}
+	}
+	return nil
 }
 
 // isEmpty reports whether no segment of a file has a parse record left.
@@ -324,15 +383,18 @@ func (g *purge) replace(name string, parts []storage.WARCPart, run *storage.Run)
 	ing := g.s.env.Store.NewIngestion()
 	defer ing.Abort()
 	var now []storage.WARCPart
+	moved := g.s.newRewriting(g.ctx, run)
+	defer moved.close()
 	if g.isEmpty(parts) {
 		if err := g.dropCaptures(name, run, ing); err != nil {
 			return err
 		}
 	} else {
-		moved := g.s.newRewriting(g.ctx, run)
-		defer moved.close()
-		var err error
-		if now, err = moved.file(name, parts); err != nil {
+		err := g.room(name, parts)
+		if err == nil {
+			now, err = moved.file(name, parts)
+		}
+		if err != nil {
 			return err
 		}
 		if err := moved.writeRows(ing); err != nil {
@@ -346,6 +408,7 @@ func (g *purge) replace(name string, parts []storage.WARCPart, run *storage.Run)
 		}
 		g.segments[seg.Number] = seg
 	}
+	moved.kept = true // also if it fails: the store may have them then
 	if err := ing.Commit(); err != nil {
 		return err
 	}

@@ -3,8 +3,12 @@
 package segment_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -166,6 +170,25 @@ func TestPurgeFailures(t *testing.T) {
 	}
 }
 
+// delete removes URLs of a segment as package phases deletes pages.
+func (w *world) delete(number uint32, urls ...string) {
+	w.Helper()
+	w.must(w.store.Apply(func(b *storage.Batch) error {
+		for _, url := range urls {
+			key := []byte(parseURL(w.TB, url).Key())
+			end := storage.AppendCDXKey(nil, key, 1<<62)
+			sc := w.store.Scan(storage.CDXRange(), storage.AppendCDXKey(nil, key, 0), end)
+			for sc.Next() {
+				w.must(b.Delete(storage.CDXRange(), sc.Key()))
+			}
+			w.must(sc.Close())
+			w.must(b.Delete(storage.ParseLinks(number), key))
+			w.must(b.Delete(storage.ParseTextRange(number), key))
+		}
+		return b.Set(storage.Meta(), storage.AppendDeletedInKey(nil, number), nil)
+	}))
+}
+
 // TestPurgeWaits: a file with a part of a segment that is not linked yet waits for a later Purge, and so does the mark
 // of its deleted pages. Whoever writes it goes on in another file. At last the file is written again without the
 // records of these pages, and with all others.
@@ -186,20 +209,7 @@ func TestPurgeWaits(t *testing.T) {
 	w.storeAll(open, page(t, more))
 	w.linked(map[string]uint32{stays: old.Number(), failedStays: old.Number(), same: old.Number()}, old.Number())
 	file := w.path(old.Number(), 0)
-	w.must(w.store.Apply(func(b *storage.Batch) error { // as package phases deletes pages
-		for _, url := range []string{gone, failedGone, sameGone} {
-			key := []byte(parseURL(t, url).Key())
-			end := storage.AppendCDXKey(nil, key, 1<<62)
-			sc := w.store.Scan(storage.CDXRange(), storage.AppendCDXKey(nil, key, 0), end)
-			for sc.Next() {
-				w.must(b.Delete(storage.CDXRange(), sc.Key()))
-			}
-			w.must(sc.Close())
-			w.must(b.Delete(storage.ParseLinks(old.Number()), key))
-			w.must(b.Delete(storage.ParseTextRange(old.Number()), key))
-		}
-		return b.Set(storage.Meta(), storage.AppendDeletedInKey(nil, old.Number()), nil)
-	}))
+	w.delete(old.Number(), gone, failedGone, sameGone)
 	records := func(path string, without ...string) (list []string) {
 		for _, r := range w.records(path) {
 			if r.Type != warc.TypeWarcinfo && !slices.Contains(without, r.URI) {
@@ -259,5 +269,112 @@ func TestPurgeWaits(t *testing.T) {
 	}
 	if list := records(left[0]); len(want) == len(all) || !slices.Equal(list, want) {
 		t.Errorf("%s has %q, want %q", left[0], list, want)
+	}
+}
+
+// sizedFS is a file system that says how much is free.
+type sizedFS struct {
+	storage.FS
+	free, total uint64
+}
+
+func (fs *sizedFS) GetDiskUsage(string) (storage.DiskUsage, error) {
+	return storage.DiskUsage{AvailBytes: fs.free, TotalBytes: fs.total, UsedBytes: fs.total - fs.free}, nil
+}
+
+func (fs *sizedFS) Unwrap() storage.FS { return fs.FS }
+
+const purgeGone, purgeStays, purgeOld, purgeNew = "http://h.example/gone", "http://h.example/stays",
+	"http://old.example/", "http://new.example/"
+
+// purgeable has three segments with a file each: a page of the first is deleted, all of the second is replaced by the
+// third.
+func (w *world) purgeable() {
+	w.Helper()
+	later := page(w.TB, purgeOld)
+	later.At = later.At.Add(time.Minute)
+	later.Response.Start, later.Response.End = later.At, later.At
+	segments := []uint32{
+		w.sealed(page(w.TB, purgeGone), page(w.TB, purgeStays)), w.sealed(page(w.TB, purgeOld)),
+		w.sealed(later, page(w.TB, purgeNew)),
+	}
+	w.linked(map[string]uint32{purgeStays: 1, purgeOld: 3, purgeNew: 3}, segments...)
+	w.delete(1, purgeGone)
+}
+
+// TestPurgeFullDisk: a WARC file is not written again where that would fill up the disk, from which the store could not
+// recover. It waits, and what needs no room is done.
+func TestPurgeFullDisk(t *testing.T) {
+	fs := &sizedFS{storage.NewMemFS(), 0, 160 << 10}
+	w := newWorldOn(t, fs)
+	w.purgeable()
+	file, replaced := w.path(1, 0), w.path(2, 0)
+	fs.free = 10<<10 + uint64(len(w.bytes(file))) - 1 // a 16th of the disk stays free
+	purged, err := w.Purge(ctx, nil)
+	marked, markedErr := w.store.DeletedIn()
+	if !errors.Is(err, syscall.ENOSPC) || markedErr != nil || !marked[1] || purged.Rewritten != 0 ||
+		purged.Removed != 1 {
+		t.Errorf("purged %+v, marked %v: %v, %v", purged, marked, err, markedErr)
+	}
+	if _, err := w.files.Size(file); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.files.Size(replaced); err == nil {
+		t.Errorf("%s is still there", replaced)
+	}
+	fs.free++
+	purged, err = w.Purge(ctx, nil)
+	if marked, markedErr := w.store.DeletedIn(); err != nil || purged.Rewritten != 1 || len(marked) > 0 ||
+		markedErr != nil {
+		t.Errorf("with room: purged %+v, marked %v: %v, %v", purged, marked, err, markedErr)
+	}
+	if keys := w.keys(1); keys != string(parseURL(t, purgeStays).Key()) {
+		t.Errorf("segment 1 has %q", keys)
+	}
+}
+
+// TestPurgeFails: what a purge has written before an error is removed at once: it may have filled up the disk. The next
+// one does what is left.
+func TestPurgeFails(t *testing.T) {
+	writes := 0
+	for name, fail := range map[string]func(op, file string) error{
+		"create": failOn("create"), "first write": failOn("write"), "sync": failOn("sync"),
+		"later write": func(op, _ string) error {
+			if op == "write" {
+				if writes++; writes > 1 {
+					return os.ErrPermission
+				}
+			}
+			return nil
+		},
+		"canceled": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.purgeable()
+			within, cancel := context.WithCancel(ctx)
+			defer cancel()
+			if fail == nil {
+				fail = func(op, _ string) error {
+					if op == "create" {
+						cancel()
+					}
+					return nil
+				}
+			}
+			want := w.records(w.path(1, 0))
+			w.files.failing(fail)
+			_, err := w.Purge(within, nil)
+			w.files.failing(nil)
+			if !errors.Is(err, os.ErrPermission) && !errors.Is(err, context.Canceled) {
+				t.Fatalf("%v", err)
+			}
+			if names, err := w.Files(1); err != nil || len(names) != 1 || len(w.records(w.path(1, 0))) != len(want) {
+				t.Errorf("files %q, %v", names, err)
+			}
+			if purged, err := w.Purge(ctx, nil); err != nil || purged.Rewritten != 1 || purged.Removed != 1 {
+				t.Errorf("again: %+v, %v", purged, err)
+			}
+		})
 	}
 }

@@ -27,6 +27,7 @@ type rewriting struct {
 	moved    *storage.Sorter // segment, URL key → where a record was and is
 	cdx      *storage.Scanner
 	out      *warc.Writer
+	kept     bool // the store has the new files, or may have them
 
 	// The segment whose part is read.
 	segment  uint32
@@ -51,8 +52,19 @@ func (w *rewriting) close() {
 	if w.outcomes != nil {
 		w.outcomes.Close()
 	}
-	if w.out != nil {
-		_, _ = w.out.Close() // after an error: what was written is removed by the next Purge
+	if w.out != nil && !w.kept {
+		w.discard()
+	}
+}
+
+// discard removes what was written before an error. What a crash leaves, the next Purge removes; but a disk that was
+// filled up would stay full until then, and the store might not open for it.
+func (w *rewriting) discard() {
+	files, _ := w.out.Close() // whoever wrote has returned the error
+	for _, f := range files {
+		if err := w.s.env.FS.Remove(w.s.env.Dir + "/" + f.Name); err != nil {
+			w.s.env.Warn(fmt.Errorf("removing %s, which was not written to its end: %w", f.Name, err))
+		}
 	}
 }
 
@@ -94,9 +106,7 @@ func (w *rewriting) file(name string, parts []storage.WARCPart) (now []storage.W
 		}
 	}
 	end()
-	out := w.out
-	w.out = nil
-	_, err = out.Close()
+	_, err = w.out.Close()
 	return now, err
 }
 

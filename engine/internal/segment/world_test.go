@@ -39,8 +39,10 @@ type world struct {
 	sorters []*storage.Sorter
 }
 
-func newWorld(t testing.TB) *world {
-	fs := storage.NewMemFS()
+func newWorld(t testing.TB) *world { return newWorldOn(t, storage.NewMemFS()) }
+
+// newWorldOn is a world in a file system of its own.
+func newWorldOn(t testing.TB, fs storage.FS) *world {
 	store, err := storage.Open("store", storage.Options{FS: fs})
 	if err != nil {
 		t.Fatal(err)
