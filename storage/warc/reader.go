@@ -456,6 +456,9 @@ func (r *Reader) verdict(start int64, err error) error {
 		corrupt.Next = r.pos() // the member's checksum is right, so the fault was written and the next member follows
 		return corrupt
 	}
+	if start == r.first && start > 0 && r.mark == nil {
+		r.mark = r.markOfFile()
+	}
 	atEnd := errors.Is(f.err, io.ErrUnexpectedEOF) && (some || r.startsWithin(start))
 	if atEnd && r.mark == nil {
 		// The end of the file. Don't search for members after the start: without a mark to look for, the search would
@@ -465,7 +468,7 @@ func (r *Reader) verdict(start int64, err error) error {
 	if r.onlyZeros(start) {
 		return r.torn(corrupt)
 	}
-	if r.zr != nil || start == 0 && r.almostPacked() { // a plain file has no safe place to continue from
+	if r.zr != nil || r.mark != nil || start == 0 && r.almostPacked() { // a plain file has no safe place to go on from
 		corrupt.Next = r.findMember(start + 1)
 	}
 	switch {
@@ -508,6 +511,17 @@ func (r *Reader) almostPacked() bool {
 		}
 	}
 	return same == len(gzipMagic)-1
+}
+
+// markOfFile returns the mark of the first record in the file: a part that a Writer began in the middle of it has the
+// same. It is nil if there is none, or if that record is damaged.
+func (r *Reader) markOfFile() []byte {
+	var head [markedBytes]byte
+	if n, _ := r.src.at(head[:], 0); n < len(head) {
+		return nil
+	}
+	mark, _ := headerMark(head[:])
+	return mark
 }
 
 func (r *Reader) torn(c *CorruptError) error {

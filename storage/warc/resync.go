@@ -19,10 +19,11 @@ import (
 //	's' 'n' 08 00                   subfield and its length
 //	R R R R R R R R                 the mark
 //
-// A Reader that has seen a marked record continues only at a member with the same mark. The mark costs 14 bytes per
-// record. Not done: WARC-Warcinfo-ID in every record would serve the same purpose, but it takes 60 bytes, and when a
-// record is compressed its file is not known yet. Files of other tools have no mark; in them the Reader continues at
-// any member that begins with "WARC/".
+// A Reader that has seen a marked record continues only at a member with the same mark; one that begins in the middle
+// of a file, where the first record cannot be read, at one with the mark of the file's first record. The mark costs 14
+// bytes per record. Not done: WARC-Warcinfo-ID in every record would serve the same purpose, but it takes 60 bytes,
+// and when a record is compressed its file is not known yet. Files of other tools have no mark; in them the Reader
+// continues at any member that begins with "WARC/".
 const (
 	markBytes     = 12
 	gzipHeadBytes = 10

@@ -130,32 +130,8 @@ func (g *Segments) warnOf(path string, faults []warc.Fault) {
 func (g *Segments) soundIn(
 	path string, part warc.FileInfo, last bool,
 ) (sound []warc.FileInfo, removed int64, err error) {
-	f, err := g.env.FS.Open(path)
+	sound, faults, err := g.scanSound(path, part)
 	if err != nil {
-		return nil, 0, fmt.Errorf("repairing %s: %w", path, err)
-	}
-	var faults []warc.Fault
-	bad := false // the record that comes next has a fault
-	end := part.Start + part.Size
-	err = warc.ScanPart(f, path, part.Start, end, func(rec *warc.Record) error {
-		if bad || rec.Length <= 0 {
-			bad = false
-			return nil
-		}
-		if n := len(sound); n > 0 && sound[n-1].Start+sound[n-1].Size == rec.Offset {
-			sound[n-1].Size += rec.Length
-			return nil
-		}
-		sound = append(sound, warc.FileInfo{Name: part.Name, Start: rec.Offset, Size: rec.Length})
-		return nil
-	}, func(fault warc.Fault) error {
-		bad = fault.Readable
-		if len(faults) < holesReported {
-			faults = append(faults, fault)
-		}
-		return nil
-	})
-	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, 0, fmt.Errorf("repairing %s: %w", path, err)
 	}
 	g.warnOf(path, faults)
@@ -165,14 +141,11 @@ func (g *Segments) soundIn(
 		removed -= piece.Size
 		to = piece.Start + piece.Size
 	}
-	if last && to < end {
+	if last && to < part.Start+part.Size {
 		err = warc.Cut(g.env.FS, path, to)
 	}
 	return sound, removed, err
 }
-
-// holesReported bounds the holes in one part of a file of which warnings tell.
-const holesReported = 1000
 
 // readFile adds every attempt in a part of a WARC file. It returns the number of readable records.
 func (g *Segments) readFile(

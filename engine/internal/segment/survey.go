@@ -3,6 +3,7 @@
 package segment
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -88,8 +89,9 @@ func (g *Segments) partsOf(seg *storage.Segment) (files []warc.FileInfo, err err
 
 // Survey finds out where the segments that are not sealed are in the WARC files. list is what the store has. It returns
 // the numbers of segments that are in the files and not in the list, in order. It reads what belongs to no sealed
-// segment, except files of fetchlists, which are whole. Call it once, before the segments are used; without it every
-// file counts as one of the segment in its name.
+// segment, except files of fetchlists, which are whole. Where the record cannot be read with which a segment begins in
+// the middle of a file, what is sound behind it counts as a segment that is open and found nowhere else, or as a new
+// one. Call it once, before the segments are used; without it every file counts as one of the segment in its name.
 func (g *Segments) Survey(ctx context.Context, list []storage.Segment) (unknown []uint32, err error) {
 	v := survey{
 		s: g, ctx: ctx, list: map[uint32]*storage.Segment{}, own: storage.WARCParts(list),
@@ -110,6 +112,7 @@ func (g *Segments) Survey(ctx context.Context, list []storage.Segment) (unknown 
 			}
 		}
 	}
+	v.assign()
 	g.parts.mu.Lock()
 	defer g.parts.mu.Unlock()
 	for number, files := range v.at {
@@ -129,6 +132,13 @@ type survey struct {
 	list map[uint32]*storage.Segment
 	own  map[string][]storage.WARCPart
 	at   map[uint32][]warc.FileInfo
+	lost []lostPart
+}
+
+// lostPart is a part of a file that lacks the record which says of which segment it is.
+type lostPart struct {
+	warc.FileInfo
+	after uint32 // the segment before it, or that of the file's name
 }
 
 // file looks at what belongs to no sealed segment.
@@ -171,44 +181,42 @@ func (v *survey) file(name string, number uint32) (err error) {
 	})
 }
 
-// gap looks through a part of a file for the segments in it. owner is the one to which its beginning belongs; 0: it is
-// not known, and what is there is none of a segment that counts on it. Of a segment that a crash kept from saying its
-// number, the bytes are cut off the end of the file, which last says this is.
+// gap looks through a part of a file for the segments in it. owner is the one to which its beginning belongs; 0: the
+// record there tells. last says that the part is the end of the file.
 func (v *survey) gap(f warc.File, name string, owner uint32, from, to int64, last bool) error {
 	start := from
-	end := func(at int64) {
-		if owner != 0 && at > start {
-			v.add(owner, warc.FileInfo{Name: name, Start: start, Size: at - start})
-		}
+	end := func(at int64) error {
+		part := warc.FileInfo{Name: name, Start: start, Size: at - start}
 		start = at
+		switch {
+		case part.Size <= 0:
+		case owner == 0:
+			return v.nobodys(f, part, last && at == to)
+		default:
+			v.add(owner, part)
+		}
+		return nil
 	}
 	r := warc.NewReaderOptions(f, to, warc.ReaderOptions{File: name, Start: from, Resync: true})
-	damaged, whole := int64(-1), 0
+	damaged := int64(-1)
 	for v.ctx.Err() == nil {
 		rec, err := r.Next()
 		var corrupt *warc.CorruptError
 		var large *warc.TooLargeError
 		switch {
 		case err == nil:
-			whole++
 			if number, ok := beginsSegment(rec); ok && number != owner {
-				end(rec.Offset)
+				if err := end(rec.Offset); err != nil {
+					return err
+				}
 				owner = number
 			}
-		case errors.Is(err, io.EOF):
-			end(to)
-			return nil
-		case errors.Is(err, warc.ErrTorn):
-			if owner == 0 && whole == 0 && last {
-				return warc.Cut(v.s.env.FS, v.s.env.Dir+"/"+name, from)
-			}
-			end(to)
-			return nil
+		case errors.Is(err, io.EOF), errors.Is(err, warc.ErrTorn):
+			return end(to)
 		case errors.As(err, &large):
 		case errors.As(err, &corrupt):
 			if corrupt.Next < 0 || corrupt.Offset == damaged { // repair says what is wrong with it
-				end(to)
-				return nil
+				return end(to)
 			}
 			damaged = corrupt.Offset
 		default:
@@ -216,6 +224,60 @@ func (v *survey) gap(f warc.File, name string, owner uint32, from, to int64, las
 		}
 	}
 	return v.ctx.Err()
+}
+
+// nobodys is for a part that begins in the middle of a file without a record that says of which segment it is: a power
+// loss took that, or damage. What is sound in it, a segment that is not sealed has stored. Otherwise the part is what a
+// crash kept from becoming one, or a hole that belongs to nobody; at the end of the file it is cut off, unless it is
+// nothing that a Writer or a power loss leaves.
+func (v *survey) nobodys(f warc.File, part warc.FileInfo, last bool) error {
+	path := v.s.env.Dir + "/" + part.Name
+	sound, _, err := v.s.scanSound(path, part)
+	switch {
+	case err != nil:
+		return err
+	case len(sound) > 0:
+		after, _ := NumberOf(part.Name)
+		for _, p := range v.own[part.Name] {
+			if p.Start < part.Start {
+				after = max(after, p.Segment)
+			}
+		}
+		v.lost = append(v.lost, lostPart{part, after})
+	case last:
+		head := make([]byte, min(part.Size, 2))
+		if _, err := f.ReadAt(head, part.Start); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if len(bytes.Trim(head, "\x00")) == 0 || bytes.HasPrefix([]byte{0x1f, 0x8b}, head) {
+			return warc.Cut(v.s.env.FS, path, part.Start)
+		}
+	}
+	return nil
+}
+
+// assign gives each lost part to the first segment after the one before it that is open and was found nowhere; if there
+// is none, to a new one.
+func (v *survey) assign() {
+	for _, lost := range v.lost {
+		number, next := uint32(0), lost.after+1
+		for n, seg := range v.list {
+			next = max(next, n+1)
+			open := seg.State == storage.SegmentOpen && !seg.Batch && len(v.at[n]) == 0
+			if open && n > lost.after && (number == 0 || n < number) {
+				number = n
+			}
+		}
+		for n := range v.at {
+			next = max(next, n+1)
+		}
+		if number == 0 {
+			number = next
+		}
+		v.at[number] = []warc.FileInfo{lost.FileInfo}
+		v.s.env.Warn(fmt.Errorf("%s/%s: the record at offset %d, which says that a segment begins there, cannot be "+
+			"read: what follows it counts as segment %d", v.s.env.Dir, lost.Name, lost.Start, number))
+	}
 }
 
 // add notes a part of a segment that is not sealed. What else a crash left of one that is sealed is in no part.
