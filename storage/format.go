@@ -97,7 +97,7 @@ func none(*Store) error { return nil }
 func (s *Store) buildDue() error {
 	in := s.NewIngestion()
 	defer in.Abort()
-	entries := NewSorter(SorterOptions{Dir: s.SortDir(), FS: s.base})
+	entries := s.sorter()
 	defer entries.Close()
 	err := in.DeleteRange(Due())
 	if err == nil {

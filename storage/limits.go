@@ -39,7 +39,7 @@ const (
 	// writes and small ingestions; large ones bypass it.
 	DefaultMemTableBytes = 8 << 20
 	// DefaultSorterBytes is a Sorter's memory when SorterOptions.MemoryBytes is 0.
-	DefaultSorterBytes = 64 << 20
+	DefaultSorterBytes = 16 << 20
 	// SorterMinBytes is the least memory a Sorter works with; less would spill a file every few keys.
 	SorterMinBytes = 64 << 10
 	// SpoolItemMax is the longest item of a Spool, in bytes. Longer ones are refused; its writers split theirs.
@@ -128,6 +128,10 @@ const (
 	// ctxCheckKeys is how many keys a loop processes between two checks of its context.
 	ctxCheckKeys = 1024
 
+	// ownSorters is how many sorters the store itself fills at once, when it verifies. ownSorterMost is the most that
+	// one of them takes: more would make it no faster.
+	ownSorters    = 4
+	ownSorterMost = 64 << 20
 	// runBlockBytes is the raw size of a block of a spilled run.
 	runBlockBytes = 64 << 10
 	// runStartsMax is the most places of a spilled run from which on it can be read.

@@ -22,7 +22,8 @@ type FS = vfs.FS
 type Options struct {
 	// FS is the filesystem that holds the store; nil is the disk.
 	FS FS
-	// CacheBytes is the size of the block cache; 0 is DefaultCacheBytes. It may differ at every open.
+	// CacheBytes is the size of the block cache; 0 is DefaultCacheBytes. It may differ at every open. What Verify sorts
+	// takes half as much beside it.
 	CacheBytes int64
 	// IdleCacheBytes is the size of the block cache while Store.SetIdle(true) holds; less than CacheBytes changes
 	// nothing.

@@ -69,6 +69,17 @@ func NewSorter(o SorterOptions) *Sorter {
 	return &Sorter{o: o, arena: arena{chunkBytes: chunk}, pacer: NewPacer(o.GiveWay)}
 }
 
+// sorter returns a Sorter for what the store sorts by itself: for Verify, and for upgrades.
+func (s *Store) sorter() *Sorter {
+	return NewSorter(SorterOptions{Dir: s.SortDir(), FS: s.base, MemoryBytes: s.sorting})
+}
+
+// ownSorterBytes is the memory of each of the few sorters that the store has at once. With CacheBytes whoever opens it
+// says what it may take; these are to take half as much together.
+func ownSorterBytes(cache int64) int64 {
+	return min(max(cache/(2*ownSorters), SorterMinBytes), ownSorterMost)
+}
+
 // Len returns the number of pairs added so far.
 func (t *Sorter) Len() int { return int(t.len) }
 

@@ -43,6 +43,7 @@ type Store struct {
 	readOnly bool
 	salvage  bool
 	fsCloser io.Closer
+	sorting  int64 // memory of a Sorter of the store's own, in bytes
 
 	tables   atomic.Uint64 // temporary tables so far; numbers their names
 	gathered atomic.Uint64 // ingestions that made no table
@@ -66,7 +67,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if o, err = o.withDefaults(); err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, base: o.FS, readOnly: o.ReadOnly, salvage: o.Salvage}
+	s := &Store{dir: dir, base: o.FS, readOnly: o.ReadOnly, salvage: o.Salvage, sorting: ownSorterBytes(o.CacheBytes)}
 	s.health = &health{dir: dir, logf: o.Logger, now: o.Now, onFatal: o.OnFatal}
 	s.stackFS()
 	defer func() {

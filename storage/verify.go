@@ -83,16 +83,15 @@ func (r VerifyReport) String() string {
 //
 // Blocks that no walk needs, such as filters, it reads table by table.
 //
-// It works on one snapshot, while the crawl goes on, in bounded memory. What WARC files hold is for
-// the caller to compare. An error is returned only if it could not be carried through; damage is a
+// It works on one snapshot, while the crawl goes on, in half as much memory as Options.CacheBytes. What WARC files hold
+// is for the caller to compare. An error is returned only if it could not be carried through; damage is a
 // problem in the report.
 func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	snap := s.Snapshot()
 	defer snap.Close()
-	sorter := func() *Sorter { return NewSorter(SorterOptions{Dir: s.SortDir(), FS: s.base}) }
 	v := verifier{
 		ctx: ctx, s: s, snap: snap, segments: map[uint32]Segment{}, tolerated: map[string]bool{},
-		wantParse: sorter(), wantSignature: sorter(), wantDue: sorter(), wantNear: sorter(),
+		wantParse: s.sorter(), wantSignature: s.sorter(), wantDue: s.sorter(), wantNear: s.sorter(),
 	}
 	defer v.wantDue.Close()
 	defer v.wantNear.Close()
@@ -381,6 +380,7 @@ func (v *verifier) parseRecords() error {
 
 // parseReferences looks for the parse records that crawldb refers to.
 func (v *verifier) parseReferences() error {
+	defer v.wantParse.Close()
 	run, err := v.wantParse.Sort()
 	if err != nil {
 		return err
@@ -415,8 +415,9 @@ func (v *verifier) due() error {
 }
 
 // match compares the keys of a range with those that are wanted. missing is called for each that the range lacks; extra
-// is the problem of a key that nobody wants.
+// is the problem of a key that nobody wants. It closes the sorter, whose memory others have next.
 func (v *verifier) match(r Range, wanted *Sorter, missing func(key []byte), extra string) error {
+	defer wanted.Close()
 	run, err := wanted.Sort()
 	if err != nil {
 		return err

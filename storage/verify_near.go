@@ -44,8 +44,8 @@ func (v *verifier) nearTables() error {
 	defer changed.Close()
 	waits := func(key []byte) bool { return changed.SeekGE(key) && bytes.Equal(changed.Key(), key) }
 	var rotated [NearTables]*Sorter
-	for n := range rotated {
-		rotated[n] = NewSorter(SorterOptions{Dir: v.s.SortDir(), FS: v.s.base})
+	for n := 1; n < NearTables; n++ {
+		rotated[n] = v.s.sorter()
 		defer rotated[n].Close()
 	}
 	more := pages.Next()
@@ -73,7 +73,7 @@ func (v *verifier) nearTables() error {
 		for more && bytes.HasPrefix(pages.Key(), s) {
 			more = pages.Next()
 		}
-		for n := range rotated {
+		for n := 1; n < NearTables; n++ {
 			key = hash.Rotated(n).Append(key[:0])
 			if err := rotated[n].Add(key, nil); err != nil {
 				return err
@@ -94,7 +94,7 @@ func (v *verifier) nearTables() error {
 func (v *verifier) nearGroups() error {
 	table := v.snap.Scan(NearTable(0), nil, nil)
 	defer table.Close()
-	members := NewSorter(SorterOptions{Dir: v.s.SortDir(), FS: v.s.base})
+	members := v.s.sorter()
 	defer members.Close()
 	err := v.each(NearGroups(), func(key, value []byte) error {
 		s, err := ReadSimHash(key)

@@ -5,8 +5,12 @@ package storage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 	"github.com/seine-crawler/seine/storage/warc"
@@ -300,5 +304,60 @@ func TestCrawldbStats(t *testing.T) {
 	}
 	if err := sc.Close(); err != nil || n != 2 {
 		t.Errorf("%d records of the host, %v", n, err)
+	}
+}
+
+// madeFS counts the files that are made in a directory.
+type madeFS struct {
+	FS
+	dir  string
+	made atomic.Int64
+}
+
+// Create implements FS.
+func (fs *madeFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if fs.PathDir(name) == fs.dir {
+		fs.made.Add(1)
+	}
+	return fs.FS.Create(name, category)
+}
+
+// Unwrap implements FS.
+func (fs *madeFS) Unwrap() FS { return fs.FS }
+
+// TestVerifyMemory: what Verify sorts takes no more memory than the store was given; the rest is on disk meanwhile.
+func TestVerifyMemory(t *testing.T) {
+	fs := &madeFS{FS: NewMemFS(), dir: "store/" + sortDir}
+	s, err := Open("store", Options{FS: fs, CacheBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const host, urls = "com,example,)", 10_000
+	in := s.NewIngestion()
+	defer in.Abort()
+	r := Record{Status: StatusUnfetched}
+	for i := range urls {
+		rest := fmt.Sprintf("/%060d http", i)
+		err := errors.Join(in.Table(Crawldb()).Set([]byte(host+rest), AppendRecord(nil, &r)),
+			in.Table(Due()).Set(AppendDueKey([]byte(host), &r, []byte(rest)), nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	counts := HostCounts{ByStatus: [StatusCount]uint32{StatusUnfetched: urls}, NextDue: 1, New: urls}
+	err = in.Table(HostCountsRange()).Set([]byte(host), AppendHostCounts(nil, &counts))
+	if err := errors.Join(err, in.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	report, err := s.Verify(context.Background())
+	if err != nil || !report.OK() {
+		t.Errorf("%v, %v", report, err)
+	}
+	if fs.made.Load() == 0 {
+		t.Errorf("%d keys were sorted in memory", urls)
+	}
+	if left, err := fs.List(fs.dir); err != nil || len(left) > 0 {
+		t.Errorf("left: %q, %v", left, err)
 	}
 }
