@@ -14,8 +14,9 @@ import (
 // one says of the other. Damage is a problem in the report. An error means that Verify could not finish, because of the
 // context or of an error of the machine; the report is then of what it did.
 //
-// It may run beside a crawl: the store is checked as of one moment, the files as of a later one. Without Env.Store it
-// reads the WARC files alone. unopened is the error because of which the directory does not open, if it does not.
+// It may run beside a crawl, deletions and a purge: the store is checked as of one moment, and compared with the files
+// as of a later one. Without Env.Store it reads the WARC files alone. unopened is the error because of which the
+// directory does not open, if it does not.
 func (in *Inspect) Verify(ctx context.Context, unopened error) (v Verified, err error) {
 	start := in.env.Now()
 	defer func() { v.Took = in.env.Now().Sub(start) }()

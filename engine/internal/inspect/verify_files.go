@@ -29,11 +29,13 @@ type filesCheck struct {
 	in     *Inspect
 	ctx    context.Context
 	v      *Verified
+	snap   *storage.Snapshot             // what the store says; nil: nothing
 	sealed map[uint32]storage.Segment    // when the check began
 	parts  map[string][]storage.WARCPart // of sealed segments, by file
 	open   uint32                        // the last segment that was not sealed then; 0: all were
 	// deleted are the segments that hold records of deleted pages, which no capture names.
 	deleted map[uint32]bool
+	gone    map[string]bool // files in whose place a purge has put others since
 	refs    *storage.Sorter
 	key     []byte
 	value   []byte
@@ -49,11 +51,14 @@ const (
 )
 
 func (in *Inspect) verifyFiles(ctx context.Context, v *Verified) error {
-	c := filesCheck{in: in, ctx: ctx, v: v, sealed: map[uint32]storage.Segment{}, deleted: map[uint32]bool{}}
+	c := filesCheck{in: in, ctx: ctx, v: v, sealed: map[uint32]storage.Segment{}, deleted: map[uint32]bool{},
+		gone: map[string]bool{}}
 	dir := ""
 	if in.env.Store != nil {
 		dir = in.env.Store.SortDir()
-		list, err := in.env.Store.SegmentList()
+		c.snap = in.env.Store.Snapshot()
+		defer c.snap.Close()
+		list, err := c.snap.SegmentList()
 		if errors.Is(err, storage.ErrCorrupt) {
 			list = nil // Store.Verify has counted it
 		} else if err != nil {
@@ -73,24 +78,24 @@ func (in *Inspect) verifyFiles(ctx context.Context, v *Verified) error {
 	}
 	c.refs = storage.NewSorter(storage.SorterOptions{Dir: dir, FS: in.env.SortFS})
 	defer c.refs.Close()
-	if err := c.files(); err != nil || in.env.Store == nil {
-		return err
+	if c.snap == nil {
+		return c.files()
 	}
-	if err := c.captures(); err != nil {
-		return err
+	// The store first: what it says is of one moment then, and no snapshot is held while files are read.
+	for _, step := range []func() error{c.captures, c.outcomes, c.snap.Close, c.files, c.compare} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
-	if err := c.outcomes(); err != nil {
-		return err
-	}
-	return c.compare()
+	return nil
 }
 
 // deletions reads which segments hold records of deleted pages.
 func (c *filesCheck) deletions() (err error) {
-	if c.in.env.Store == nil {
+	if c.snap == nil {
 		return nil
 	}
-	if c.deleted, err = c.in.env.Store.DeletedIn(); errors.Is(err, storage.ErrCorrupt) {
+	if c.deleted, err = c.snap.DeletedIn(); errors.Is(err, storage.ErrCorrupt) {
 		return nil // Store.Verify has counted it
 	}
 	return err
@@ -111,9 +116,14 @@ func (c *filesCheck) files() error {
 		parts, err := c.parts[name], error(nil)
 		switch _, sealed := c.sealed[number]; {
 		case len(parts) > 0:
-			err = c.sealedFile(name, parts)
+			if err = c.sealedFile(name, parts); errors.Is(err, fs.ErrNotExist) {
+				err = c.missing(name, parts[len(parts)-1])
+			}
 		case sealed:
-			c.v.Strays++
+			now, nerr := c.partsNow()
+			if err = nerr; len(now[name]) == 0 { // else a purge has made it since
+				c.v.Strays++
+			}
 		default:
 			err = c.openFile(name, number)
 		}
@@ -124,12 +134,37 @@ func (c *filesCheck) files() error {
 	for _, seg := range c.sealed {
 		for _, f := range seg.WARC {
 			if _, there := slices.BinarySearch(names, f.Name); !there {
-				c.v.Problem(kindFile, "%s of segment %d is missing; it had %d bytes, %d records",
-					c.path(f.Name), seg.Number, f.End(), f.Records)
+				if err := c.missing(f.Name, storage.WARCPart{Segment: seg.Number, WARCFile: f}); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// missing notes that a file with a part is not there, unless a purge has removed it since the snapshot.
+func (c *filesCheck) missing(name string, p storage.WARCPart) error {
+	now, err := c.partsNow()
+	switch {
+	case err != nil:
+		return err
+	case len(now[name]) == 0:
+		c.gone[name] = true
+	default:
+		c.v.Problem(kindFile, "%s of segment %d is missing; it had %d bytes, %d records", c.path(name), p.Segment,
+			p.End(), p.Records)
+	}
+	return nil
+}
+
+// partsNow are the parts of files as of now; those of the snapshot where that cannot be read.
+func (c *filesCheck) partsNow() (map[string][]storage.WARCPart, error) {
+	list, err := c.in.env.Store.SegmentList()
+	if errors.Is(err, storage.ErrCorrupt) {
+		return c.parts, nil
+	}
+	return storage.WARCParts(list), err
 }
 
 func (c *filesCheck) path(name string) string { return filepath.Join(c.in.env.Dir, name) }
@@ -318,7 +353,7 @@ func (c *filesCheck) outcomes() error {
 
 // each calls fn for the keys of a range up to the first that is damaged.
 func (c *filesCheck) each(r storage.Range, fn func(key, value []byte) error) error {
-	sc := c.in.env.Store.Scan(r, nil, nil)
+	sc := c.snap.Scan(r, nil, nil)
 	defer sc.Close()
 	for n := 0; sc.Next(); n++ {
 		if n%contextEvery == 0 && c.ctx.Err() != nil {
@@ -368,6 +403,7 @@ func (c *filesCheck) comparePlace(at []byte, values [5][]byte) {
 	page, failure, capture, outcome, noBody := values[0], values[1], values[2], values[3], values[4]
 	file, offset := c.path(string(at[:len(at)-9])), binary.BigEndian.Uint64(at[len(at)-8:])
 	switch {
+	case c.gone[string(at[:len(at)-9])]:
 	case capture != nil && page == nil:
 		_, url, _ := bytes.Cut(capture, []byte{0})
 		c.v.Problem(kindCapture, "%s: its record at %s, offset %d, is lost", url, file, offset)

@@ -183,6 +183,18 @@ func (w *world) sealed(number uint32) {
 	}
 }
 
+// segmentBecomes takes a sealed segment on to a state.
+func (w *world) segmentBecomes(number uint32, to storage.SegmentState) {
+	w.t.Helper()
+	for seg, _, err := w.store.Segment(number); seg.State < to; {
+		w.must(err)
+		seg.State++
+		in := w.store.NewIngestion()
+		w.must(in.PutSegment(seg))
+		w.must(in.Commit())
+	}
+}
+
 // change replaces the file of a capture.
 func (w *world) change(c storage.CDX, edit func(b []byte) []byte) {
 	w.t.Helper()
