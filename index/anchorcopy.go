@@ -22,6 +22,7 @@ type anchorCopy struct {
 	flushAt  int64           // bytes of inverted
 	lists    *storage.Sorter // term → occurrences by the new numbers, a value each time that inverted was full
 	forms    *storage.Sorter // of words, as writeForms has them
+	gone     *goneWords      // words that only old anchors, or deleted documents, had
 
 	changed []uint64          // a bit per document, by its new number
 	lengths []byte            // norms of the anchors of those
@@ -65,6 +66,8 @@ func (c *anchorCopy) write(p *pace, rows *anchorsRows) (sources []*source, err e
 	if err := errors.Join(c.docs.end(), c.flush()); err != nil {
 		return nil, err
 	}
+	c.gone = c.x.newGoneWords(p, c.rd, group)
+	defer c.gone.close()
 	if info.Terms, err = c.writeTerms(p, sources[0]); err != nil {
 		return nil, err
 	}
@@ -170,6 +173,7 @@ func (c *anchorCopy) writeTerms(p *pace, s *source) (terms uint64, err error) {
 	defer s.close()
 	anchors := anchorLists{run: run, valid: run.Next()}
 	w := c.docs.newTermWriter()
+	w.gone = c.gone
 	impacts := newImpactTable(&c.docs.info.Averages)
 	var term []byte
 	for s.valid || anchors.valid {
@@ -346,8 +350,11 @@ func (c *anchorCopy) impact(s *source, doc uint32, freqs *[fieldCount]uint32, im
 	return tf
 }
 
-// writeForms writes the forms of the index segment and of the new anchors.
+// writeForms writes the forms of the index segment and of the new anchors, but for those of words that are gone.
 func (c *anchorCopy) writeForms(p *pace) (err error) {
+	if err := c.gone.sort(); err != nil {
+		return err
+	}
 	sc := c.rd.Scan(storage.IndexSegmentRange(c.seg.number, kindForms), nil, nil)
 	defer sc.Close()
 	var row []byte
@@ -364,5 +371,5 @@ func (c *anchorCopy) writeForms(p *pace) (err error) {
 			return err
 		}
 	}
-	return errors.Join(sc.Err(), c.docs.writeSortedForms(c.forms))
+	return errors.Join(sc.Err(), c.docs.writeSortedForms(c.forms, c.gone))
 }

@@ -47,7 +47,8 @@
 // that is to stay as it is. A Reanchoring copies index segments of which many documents get other anchors. Merges work
 // beside searches and Builders, in the steps that merge.go lists, and read and write everything in order; in memory are
 // four bytes a document, or less than one where those are too many (renumber.go), and a block of each range of each
-// source. Options.MergeBytes bounds these, and so the largest index segment that a merge makes.
+// source. Options.MergeBytes bounds these, and so the largest index segment that a merge makes. Beside them are some
+// MiB of words that no document has any more (gonewords.go).
 //
 // An example. Two documents, 0 "Net repair" and 1 "Repair a net": term "net" has the list (0; title 1 time, at 0)
 // (1; title 1 time, at 2), term "repair" (0; at 1) (1; at 0). The query "net repair" in quotes walks both lists

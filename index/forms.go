@@ -17,7 +17,7 @@ import (
 // The forms of a word. Lists are of words as they are written, folded; range m says which of them have a stem in
 // common, by language: language, stem, 0 → the words of documents in that language that have the stem, in order. The
 // stem itself may be a word, and is never named, so a word that is its own stem needs no row. After merges a form may
-// have no document any more.
+// have no document in the language any more, but always one in some.
 //
 //	for each form: bytes shared with the form before (the first: with the stem) uvarint | bytes of the rest uvarint
 //	               | the rest
@@ -82,7 +82,7 @@ func (b *segmentBuilder) writeForms(w *docWriter) error {
 	if err := b.eachForm(func(key []byte) error { return sorter.Add(key, nil) }); err != nil {
 		return err
 	}
-	return w.writeSortedForms(sorter)
+	return w.writeSortedForms(sorter, nil)
 }
 
 // eachForm calls fn with the key of the stem and the form, for each form of a term, in memory that it uses again.
@@ -105,8 +105,9 @@ func (b *segmentBuilder) eachForm(fn func(key []byte) error) error {
 	return nil
 }
 
-// writeSortedForms writes what eachForm gave to a sorter, each form once.
-func (d *docWriter) writeSortedForms(sorter *storage.Sorter) error {
+// writeSortedForms writes what eachForm gave to a sorter, each form once, but for those of words that are gone; nil:
+// none is.
+func (d *docWriter) writeSortedForms(sorter *storage.Sorter, gone *goneWords) error {
 	run, err := sorter.Sort()
 	if err != nil {
 		return err
@@ -119,11 +120,14 @@ func (d *docWriter) writeSortedForms(sorter *storage.Sorter) error {
 		}
 		last = append(last[:0], run.Key()...)
 		end := 2 + bytes.IndexByte(last[1:], 0)
+		if gone.has(last[:end], last[end:]) {
+			continue
+		}
 		if err = w.add(last[:end], last[end:]); err != nil {
 			break
 		}
 	}
-	return errors.Join(err, run.Err(), w.flush(), run.Close())
+	return errors.Join(err, run.Err(), gone.err(), w.flush(), run.Close())
 }
 
 // formWriter writes rows of forms, which come in the order of their keys.
@@ -161,8 +165,11 @@ func (w *formWriter) flush() error {
 	return err
 }
 
-// mergeForms writes the forms of all index segments of a group, row by row.
-func (d *docWriter) mergeForms(p *pace, rd storage.Reader, group []*segment) error {
+// mergeForms writes the forms of all index segments of a group, row by row, but for those of words that are gone.
+func (d *docWriter) mergeForms(p *pace, rd storage.Reader, group []*segment, gone *goneWords) error {
+	if err := gone.sort(); err != nil {
+		return err
+	}
 	var open []*storage.Scanner
 	for _, seg := range group {
 		sc := rd.Scan(storage.IndexSegmentRange(seg.number, kindForms), nil, nil)
@@ -206,10 +213,13 @@ func (d *docWriter) mergeForms(p *pace, rd storage.Reader, group []*segment) err
 		open = kept
 		slices.SortFunc(forms, bytes.Compare)
 		for _, form := range slices.CompactFunc(forms, bytes.Equal) {
+			if gone.has(key, form) {
+				continue
+			}
 			if err := w.add(key, form); err != nil {
 				return err
 			}
 		}
 	}
-	return w.flush()
+	return errors.Join(gone.err(), w.flush())
 }

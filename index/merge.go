@@ -214,14 +214,17 @@ func (x *Index) mergeRanges(ctx context.Context, st *state, group []*segment, w 
 	if err := w.end(); err != nil {
 		return nil, err
 	}
-	if w.info.Terms, err = mergeTerms(p, st.snap, sources, w.newTermWriter(), &w.info); err != nil {
+	terms := w.newTermWriter()
+	terms.gone = x.newGoneWords(p, st.snap, group)
+	defer terms.gone.close()
+	if w.info.Terms, err = mergeTerms(p, st.snap, sources, terms, &w.info); err != nil {
 		return nil, err
 	}
 	if w.info.Stored, w.info.StepsOnly, err = mergeStored(p, st.snap, sources, w.table(kindStored)); err != nil {
 		return nil, err
 	}
 	w.info.Fields = mergedFieldNames(group)
-	if err := w.mergeForms(p, st.snap, group); err != nil {
+	if err := w.mergeForms(p, st.snap, group, terms.gone); err != nil {
 		return nil, err
 	}
 	return sources, w.writeFilter()

@@ -11,6 +11,7 @@ type termWriter struct {
 	terms uint64 // that have documents
 
 	filter *filterWriter
+	gone   *goneWords // takes the terms without documents; nil: there are none
 }
 
 func (w *docWriter) newTermWriter() *termWriter {
@@ -26,8 +27,13 @@ func (w *docWriter) newTermWriter() *termWriter {
 // end ends the list and makes it that of a term; a list without documents is left out.
 func (w *termWriter) end(term []byte) error {
 	row, err := w.list.finish()
-	if err != nil || row == nil {
+	switch {
+	case err != nil:
 		return err
+	case row == nil && w.gone != nil:
+		return w.gone.add(term)
+	case row == nil:
+		return nil
 	}
 	w.terms++
 	w.filter.add(kindTerms, term)
