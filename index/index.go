@@ -232,15 +232,19 @@ func Clear(s *storage.Store) error {
 // Close ends the index; the store stays open. It waits for the Refresh, searches, digests and merges that are running;
 // what is called later returns ErrClosed. Closing twice is harmless.
 func (x *Index) Close() error {
+	err := x.end()
+	x.held.Wait() // without the lock of refreshes: a merge that runs comes to its own, which finds the index closed
+	return err
+}
+
+// end takes the state from the index, once a Refresh that runs has ended: nobody acquires one any more.
+func (x *Index) end() error {
 	x.refreshing.Lock()
 	defer x.refreshing.Unlock()
-	old := x.swap(nil)
-	if old == nil {
-		return nil
+	if old := x.swap(nil); old != nil {
+		return x.release(old)
 	}
-	err := x.release(old)
-	x.held.Wait()
-	return err
+	return nil
 }
 
 // Generation is another number whenever searches find something else: after a Refresh, and so after whatever was added,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seine-crawler/seine/index"
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // slow is far beyond what any step of these tests takes; soon is for what must not happen.
@@ -252,4 +253,60 @@ func TestEverybodyAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 	wg.Wait()
+}
+
+// TestCloseDuringMerge: Close waits for a merge, and for a Reanchoring, that runs, also for one that has yet to refresh
+// the index; that one ends with ErrClosed, and the index that is opened next has all documents.
+func TestCloseDuringMerge(t *testing.T) {
+	for what, run := range map[string]func(*index.Index) error{
+		"merge": func(x *index.Index) error {
+			_, err := x.MergeTo(context.Background(), 1)
+			return err
+		},
+		"reanchoring": func(x *index.Index) error {
+			x.Writing().Lock()
+			defer x.Writing().Unlock()
+			r, _, err := x.NewReanchoring()
+			if err != nil {
+				return err
+			}
+			defer r.Abort()
+			if err := r.Add(index.Location{Segment: 1}, &index.Anchors{Texts: []string{"boats"}}); err != nil {
+				return err
+			}
+			_, err = r.Finish(context.Background(), func(urlkey.Key) error { return nil })
+			return err
+		},
+	} {
+		s, x := newStore(t)
+		put(t, s, x, []index.Document{doc(0, "net", "net of the crew")})
+		put(t, s, x, []index.Document{doc(1, "net", "another net")})
+		g := newGate(t)
+		x.OnMerge(func(string) error { g.pass(); return nil })
+		merged := begin(func() error { return run(x) })
+		await(t, what, g.arrived)
+		closed := begin(x.Close)
+		for until := time.Now().Add(slow); !x.Closed(); time.Sleep(time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatalf("%s: Close waits before it closes", what)
+			}
+		}
+		g.open()
+		if err := await(t, "Close", closed); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if err := await(t, what, merged); !errors.Is(err, index.ErrClosed) {
+			t.Errorf("%s: %v", what, err)
+		}
+		again, err := index.Open(s, index.Options{FS: storage.NewMemFS()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := search(t, again, "net").Total; n != 2 {
+			t.Errorf("%s: %d found", what, n)
+		}
+		if err := again.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
