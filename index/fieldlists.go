@@ -190,7 +190,7 @@ func (b *bestValues) add(value []byte, n int) {
 	if b.distinct++; n <= b.least {
 		return // equal in number, and later in the order of values
 	}
-	if b.list = append(b.list, FacetValue{string(value), n}); len(b.list) >= 2*b.most {
+	if b.list = append(b.list, FacetValue{string(value), n}); len(b.list)/2 >= b.most {
 		sortValues(b.list)
 		b.list = b.list[:b.most]
 		b.least = b.list[b.most-1].Count

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -224,6 +225,17 @@ func TestValuesOfStore(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestFacetOfAllValues: who wants all values of a facet may say so with any number.
+func TestFacetOfAllValues(t *testing.T) {
+	s, x := newStore(t)
+	put(t, s, x, catalog())
+	o := index.SearchOptions{Facets: []string{"color", index.FacetHost}, FacetValues: math.MaxInt, Deadline: slow}
+	r, err := x.Search(context.Background(), "net", o)
+	if err != nil || len(r.Facets[0].Values) != 4 || len(r.Facets[1].Values) != 3 {
+		t.Errorf("%+v: %v", r.Facets, err)
 	}
 }
 

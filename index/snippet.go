@@ -94,7 +94,7 @@ type SnippetOptions struct {
 	// Near is Hit.Near of the document that has this text: passages are looked for there. Where the text is not the one
 	// that was indexed, all of it is searched.
 	Near     []storage.TextRange
-	Length   int // about the length of the snippet, in bytes; 0 means 220
+	Length   int // about the length of the snippet, in bytes, at most 128 KiB; 0 means 220
 	Passages int // at most so many, joined by " … ", when one does not hold all words of the query; 0 means 3
 }
 
@@ -112,6 +112,7 @@ func (x *Index) SnippetWith(q Query, text string, o SnippetOptions) Snippet {
 	if o.Length <= 0 {
 		o.Length = snippetBytes
 	}
+	o.Length = min(o.Length, snippetText)
 	if o.Passages <= 0 {
 		o.Passages = 3
 	}

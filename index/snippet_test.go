@@ -4,6 +4,7 @@ package index_test
 
 import (
 	"html"
+	"math"
 	"strings"
 	"testing"
 	"unicode"
@@ -106,6 +107,22 @@ func TestSnippetCut(t *testing.T) {
 	} {
 		if got := s.Cut(n).Mark("[", "]"); got != want {
 			t.Errorf("%d characters: %q, want %q", n, got, want)
+		}
+	}
+}
+
+// TestSnippetLength: a length without bounds is a long one, with a match and without, whatever there is of text.
+func TestSnippetLength(t *testing.T) {
+	_, x := newStore(t)
+	for _, text := range []string{"", "a net", strings.Repeat("a net of the crew. ", 9000)} {
+		for _, length := range []int{math.MaxInt, math.MaxInt / 2, math.MaxInt / 8, 1 << 40} {
+			for _, q := range []string{"net", "absent", `"net of"`} {
+				o := index.SnippetOptions{Length: length, Passages: math.MaxInt}
+				s := x.SnippetWith(index.ParseQuery(q), text, o)
+				if most := 130 << 10; len(s.Text) > most || len(s.Text) < min(len(text), 220) {
+					t.Errorf("length %d, %q: %d bytes of %d", length, q, len(s.Text), len(text))
+				}
+			}
 		}
 	}
 }
