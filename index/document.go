@@ -21,8 +21,8 @@ var ErrDocument = errors.New("document does not fit the index")
 // Fetched, Size and Group are values for filters, orders and counts; the fields from Stored on change how a hit is
 // ranked and shown. The zero value of each field but Key means that the document has no such thing.
 type Document struct {
-	Key      urlkey.Key
-	URL      string
+	Key      urlkey.Key // of its URL, under which it is replaced and deleted
+	URL      string     // its words are searched; mostly that of Key
 	Title    string
 	Anchors  []string            // texts of links to the page
 	Text     string              // of the whole page
@@ -60,6 +60,9 @@ type Document struct {
 func (d *Document) Check() error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("indexing %s: %w: %s", d.URL, ErrDocument, fmt.Sprintf(format, args...))
+	}
+	if _, err := d.Key.URL(); err != nil {
+		return refuse("its key %q is not that of a URL", d.Key)
 	}
 	from := uint32(0)
 	for _, part := range d.Content {

@@ -316,6 +316,8 @@ func TestBoundsOfDocuments(t *testing.T) {
 	most := index.StoredBytesMax / index.StoredFieldsMax
 	d := doc(0, "", "net")
 	for reason, change := range map[string]func(d *index.Document){
+		`its key "" is not`:    func(d *index.Document) { d.Key = "" },
+		`its key "doc-1" is`:   func(d *index.Document) { d.Key = "doc-1" },
 		"65 stored fields":     func(d *index.Document) { d.Stored = fields(65, 1) },
 		"stored fields have":   func(d *index.Document) { d.Stored = fields(1, index.StoredBytesMax+1) },
 		"title to show":        func(d *index.Document) { d.ShowTitle = strings.Repeat("t", index.ShowTitleMax+1) },
