@@ -64,7 +64,8 @@
 //   - Lists are numbered in the order of their terms, and chunks follow each other, so a merge reads each range once.
 //   - Scores see the coded length of a field only (norm.go), and so do the averages, which are rounded (points.go).
 //   - Scores depend only on the documents that are not deleted, not on how they are spread over index segments nor on
-//     what was deleted. One exception: where more than 64 words fit a * or a ~, deleted documents count in the choice.
+//     what was deleted. Two exceptions: where more than 64 words fit a * or a ~, both count in the choice; and a form
+//     that deleted documents of a language had is one of its word while documents of any language have it.
 //   - Digest is the same for the same documents, whatever their numbers, segments and merges, and times of fetches.
 //   - A document whose index segment lacks a column has not that value: it fits no range of it, and comes last by it.
 //   - Hits are ordered by score times boost times freshness, then by URL key; the best k are exact. Beside another

@@ -28,7 +28,7 @@ const (
 	FacetLanguage = "lang"
 	FacetType     = "type"
 	FacetHost     = "host"
-	FacetYear     = "year" // of Document.Date
+	FacetYear     = "year" // of Document.Date; a stored field of this name is not counted
 )
 
 // FacetError says that a name of SearchOptions.Facets is none of which there are values.

@@ -39,9 +39,9 @@ import (
 // several lang:, type:, site: or host: in a row without a sign or operator, one is enough; ParseStrict wants them said
 // with OR or a list.
 // Function words of English (how, do, I), and of the language that the others of a query tell, count only where there
-// are no other words. A word with * or ~ stands for at most 64 words: the
-// nearest, and of equally near ones those of most documents. A word that the analyzer splits (os.path.join), and a run
-// of Chinese, Japanese, Korean or Thai, means its parts, preferably in a row; in quotes, after a sign and beside an
+// are no other words. A word with * or ~ stands for at most 64 words: the nearest, and of equally near ones those of
+// most documents; in a stored field the first ones by alphabet. A word that the analyzer splits (os.path.join), and a
+// run of Chinese, Japanese, Korean or Thai, means its parts, preferably in a row; in quotes, after a sign and beside an
 // operator, in a row only. The zero Query finds nothing.
 type Query struct {
 	root  *node
