@@ -75,7 +75,8 @@ func (n *node) either(other *node) bool {
 	}
 	name, _, _ := strings.Cut(n.term, ":")
 	same, _, _ := strings.Cut(other.term, ":")
-	return name == same && queryFields[name].either
+	f := queryFields[name] // nil for a stored field
+	return name == same && f != nil && f.either
 }
 
 // printParts writes the parts of a nodeBool. Alternatives that would be required in a row have a ?, or OR between them
