@@ -327,16 +327,25 @@ func (h *Hosts) changeIf(host urlkey.HostKey, change func(*storage.HostFacts) bo
 	return a
 }
 
+// stateOf returns what is known of a host, whatever the scheme.
+func (h *Hosts) stateOf(host urlkey.HostKey) (f storage.HostFacts, err error) {
+	if a := h.peek(storage.HostStateKey(host)); a != nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.facts, nil
+	}
+	if _, err = h.env.Store.HostFacts(storage.HostStateKey(host), &f); err != nil {
+		err = fmt.Errorf("hostdb facts of %s: %w", host, err)
+	}
+	return f, err
+}
+
 // recall fills in what an earlier visit or process learned of a host. It returns the address at which the host was
 // reached last; zero: not known.
 func (h *Hosts) recall(host urlkey.HostKey, r *frontier.Refill) (last netip.Addr, err error) {
-	var f storage.HostFacts
-	if a := h.peek(storage.HostStateKey(host)); a != nil {
-		a.mu.Lock()
-		f = a.facts
-		a.mu.Unlock()
-	} else if _, err := h.env.Store.HostFacts(storage.HostStateKey(host), &f); err != nil {
-		return last, fmt.Errorf("hostdb facts of %s: %w", host, err)
+	f, err := h.stateOf(host)
+	if err != nil {
+		return last, err
 	}
 	if f.NextFetch > 0 {
 		if at := time.UnixMilli(f.NextFetch); at.Sub(h.env.Now()) < hostSleepMax {

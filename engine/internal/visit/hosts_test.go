@@ -55,7 +55,7 @@ func TestShrink(t *testing.T) {
 	}
 	check(h)
 	for i := range 100 { // and by way of get
-		h.rememberDelay(name(i), time.Duration(i+1)*time.Second)
+		h.rememberDelay(w.url("http://"+name(i).Host()+"/"), time.Duration(i+1)*time.Second)
 	}
 	check(h)
 	w.must(h.Flush())
@@ -372,7 +372,7 @@ func TestRecall(t *testing.T) {
 	h.Remember(a, frontier.HostState{NotBefore: at, Failures: 3, Sleeps: 2, Throttles: 4,
 		ResponseTime: 1500 * time.Millisecond})
 	h.Remember(b, frontier.HostState{NotBefore: w.now().Add(9 * 24 * time.Hour), Failures: 1})
-	h.rememberDelay(a, 7*time.Second)
+	h.rememberDelay(w.url("http://a.example/"), 7*time.Second)
 	w.must(h.Flush())
 	for _, h := range []*Hosts{h, NewHosts(w.env)} {
 		source := NewSource(h, newList(w, "http://a.example/").supply())

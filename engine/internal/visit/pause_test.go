@@ -108,3 +108,88 @@ func TestDelayWithinAVisit(t *testing.T) {
 	}
 	r.end()
 }
+
+// TestDeferredCrawlDelay: a Crawl-delay in a robots.txt that was redirected holds from the first page on, also where
+// the crawl has no delay, and is in hostdb like any other.
+func TestDeferredCrawlDelay(t *testing.T) {
+	for _, delay := range []time.Duration{-1, time.Millisecond} {
+		w := newWorld(t, admission.Options{})
+		w.delay.Store(int64(delay))
+		w.web.set("http://a.example/robots.txt", moved("http://a.example/r.txt"))
+		w.web.set("http://a.example/r.txt", robotsTxt("User-agent: *\nCrawl-delay: 200"))
+		l := newList(w)
+		for i := range 20 {
+			l.add(Choice{Key: w.url(fmt.Sprintf("http://a.example/%d", i)).Key()})
+		}
+		r := w.start(NewHosts(w.env), l, 2, Limits{})
+		w.until("the pause", func() bool {
+			return time.Until(r.front.Host(w.host("a.example")).Next) > 150*time.Second
+		})
+		if n := len(w.web.requests()); n != 2 {
+			t.Errorf("delay %s: %d requests before the pause, want those for robots.txt", delay, n)
+		}
+		w.until("the delay is in hostdb", func() bool {
+			var f storage.HostFacts
+			_, err := w.store.HostFacts(storage.HostStateKey(w.host("a.example")), &f)
+			w.must(err)
+			return f.CrawlDelayMS == 200_000
+		})
+		r.end()
+	}
+}
+
+// TestCrawlDelayOfOneScheme: in a crawl without a delay, a visit that comes to a URL whose scheme has a Crawl-delay
+// requests nothing after it.
+func TestCrawlDelayOfOneScheme(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	w.web.set("https://a.example/robots.txt", robotsTxt("User-agent: *\nCrawl-delay: 200"))
+	h := NewHosts(w.env)
+	for _, u := range []string{"http://a.example/", "https://a.example/"} { // known, though not to the frontier
+		_, err := h.robots(t.Context(), w.url(u), noWays)
+		w.must(err)
+	}
+	l := newList(w, "http://a.example/1", "https://a.example/2", "https://a.example/3", "https://a.example/4")
+	r := w.start(h, l, 1, Limits{})
+	w.until("the pause", func() bool {
+		return time.Until(r.front.Host(w.host("a.example")).Next) > 150*time.Second
+	})
+	if n := len(w.web.requests()); n != 4 {
+		t.Errorf("%d requests, want two for robots.txt and two for pages", n)
+	}
+	r.end()
+}
+
+// TestCrawlDelayIsForgotten: what a robots.txt does not demand any more slows down no later visit, unless that of the
+// host's other scheme does.
+func TestCrawlDelayIsForgotten(t *testing.T) {
+	const demand = "User-agent: *\nCrawl-delay: 2"
+	for both, want := range map[bool]time.Duration{false: 0, true: 2 * time.Second} {
+		w := newWorld(t, admission.Options{})
+		w.web.set("http://a.example/robots.txt", robotsTxt(demand))
+		if both {
+			w.web.set("https://a.example/robots.txt", robotsTxt(demand))
+		}
+		h := NewHosts(w.env)
+		visit := func(u string, requests int) {
+			t.Helper()
+			l := newList(w, u)
+			r := w.start(h, l, 1, Limits{})
+			w.until("the visit", func() bool {
+				return w.web.count("http://a.example/robots.txt") == requests && r.Busy() == 0
+			})
+			r.end()
+		}
+		visit("http://a.example/", 1)
+		w.pass(25 * time.Hour)
+		if both {
+			_, err := h.robots(t.Context(), w.url("https://a.example/"), noWays)
+			w.must(err)
+		}
+		w.web.set("http://a.example/robots.txt", robotsTxt(""))
+		visit("http://a.example/", 2)
+		refill, err := NewSource(h, newList(w).supply()).Refill(t.Context(), w.host("a.example"), 1)
+		if err != nil || refill.CrawlDelay != want {
+			t.Errorf("other scheme %t: a later visit waits %s, want %s; %v", both, refill.CrawlDelay, want, err)
+		}
+	}
+}

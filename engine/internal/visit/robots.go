@@ -23,6 +23,7 @@ import (
 type robotsState struct {
 	rules      *robots.Rules // nil: nothing is decided yet
 	requested  bool          // a request was made to find out
+	news       bool          // a deferred answer has come since the host's last visit
 	pending    bool          // the answer is a redirect that is deferred: try again after deferredPoll
 	broken     bool          // a kept connection was closed, or memory was short: it must be sent again
 	unreach    time.Duration // > 0: nothing may be fetched for this time
@@ -159,7 +160,7 @@ func (h *Hosts) decided(a *authority, ways *robotsWays) (s robotsState, wait cha
 			s.pending = true
 			return s, nil
 		}
-		a.deferred = nil
+		a.deferred, s.news = nil, true
 		s.unreach = h.decide(a, answer, now)
 		s.rules, s.reason = a.rules, a.reason
 		return s, nil

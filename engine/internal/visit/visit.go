@@ -62,10 +62,11 @@ func (x *visit) make(ctx context.Context) error {
 	return nil
 }
 
-// mayGoOn reports whether a visit of several URLs may request the next one. Its host had no delay when it was made.
+// mayGoOn reports whether a visit of several URLs may request the next one. Its host had no delay when it was made. The
+// robots.txt of a URL's scheme may have one.
 func (x *visit) mayGoOn() bool {
 	return x.env.Now().Sub(x.began) <= visitTime && x.gate.isOpen() && x.Reached() == NoLimit &&
-		x.hosts.delayOf(x.v.Host) < 0
+		x.hosts.delayOf(x.v.Host) < 0 && x.out.CrawlDelay <= 0
 }
 
 // giveBack ends the visit for the frontier. The last left URLs were not requested. A second call does nothing.
@@ -264,10 +265,7 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 		return false, nil
 	}
 	x.robots, x.scheme = r, u.Scheme()
-	x.out.CrawlDelay = crawlDelay(&r)
-	if r.rules != nil && delayTooLong(r.rules, x.env.MaxCrawlDelay) {
-		x.out.CrawlDelay = -1 // no page will be requested, so there is nothing to wait for
-	}
+	x.noteDelay(u, &r)
 	switch {
 	case r.pending && !r.requested:
 		x.out.Wait = deferredPoll
@@ -275,11 +273,12 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 		return false, nil
 	case r.pending:
 		x.out.Wait = deferredPoll
+	case r.news && x.out.CrawlDelay > max(x.hosts.delayOf(x.v.Host), 0):
+		x.out.Kind, x.out.End = frontier.Repeat, x.env.Now() // the request before this visit did not know of it
+		x.giveBack(left)
+		return false, nil
 	case !r.requested && r.unreach == 0:
 		return true, nil
-	}
-	if x.out.CrawlDelay > 0 {
-		x.hosts.rememberDelay(x.v.Host, x.out.CrawlDelay)
 	}
 	x.out.Kind, x.out.End, x.out.ResponseTime = frontier.Fetched, r.end, r.end.Sub(r.start)
 	if r.requested {
@@ -327,6 +326,17 @@ func (x *visit) undecided(r *robotsState) bool {
 		return false
 	}
 	return true
+}
+
+// noteDelay notes the Crawl-delay of the robots.txt for a URL.
+func (x *visit) noteDelay(u urlkey.URL, r *robotsState) {
+	x.out.CrawlDelay = crawlDelay(r)
+	if r.rules != nil && delayTooLong(r.rules, x.env.MaxCrawlDelay) {
+		x.out.CrawlDelay = -1 // no page will be requested, so there is nothing to wait for
+	}
+	if (r.requested || r.news) && r.rules != nil && r.unreach == 0 {
+		x.hosts.rememberDelay(u, max(x.out.CrawlDelay, 0))
+	}
 }
 
 // crawlDelay returns the delay that robots.txt demands; 0: not known, negative: it demands none.
