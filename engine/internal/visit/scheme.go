@@ -29,10 +29,10 @@ func plainInstead(store *storage.Store, u urlkey.URL, f fetch.Failure) (none url
 }
 
 // noConnection reports whether a failure came before any HTTP: the server may still speak plain http. "" stands for a
-// robots.txt that an earlier process could not reach.
+// robots.txt that an earlier process did not get: it may have been answered with the demand for a rest.
 func noConnection(f fetch.Failure) bool {
 	switch f {
-	case "", fetch.FailRefused, fetch.FailUnreachable, fetch.FailDialTimeout, fetch.FailTLSTimeout, fetch.FailTLS,
+	case fetch.FailRefused, fetch.FailUnreachable, fetch.FailDialTimeout, fetch.FailTLSTimeout, fetch.FailTLS,
 		fetch.FailTLSVerify, fetch.FailTLSExpired, fetch.FailTLSName, fetch.FailTLSUntrusted, fetch.FailReset,
 		fetch.FailClosed:
 		return true

@@ -5,6 +5,7 @@ package visit
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/admission"
@@ -77,6 +78,32 @@ func TestHTTPInstead(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestNoHTTPInstead: a host that demanded a rest with the answer to the request for its robots.txt gets no request for
+// http instead, from the process after a crash either.
+func TestNoHTTPInstead(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	const page = "https://a.example/"
+	u := w.url(page)
+	record := storage.Record{Status: storage.StatusUnfetched}
+	record.Meta = []storage.Field{{Name: storage.MetaScheme, Value: storage.SchemeAssumed}}
+	w.must(w.store.Apply(func(b *storage.Batch) error {
+		return b.Set(storage.Crawldb(), []byte(u.Key()), storage.AppendRecord(nil, &record))
+	}))
+	w.web.set(page+"robots.txt", reply("HTTP/1.1 429 No\nRetry-After: 7200", ""))
+	h := NewHosts(w.env)
+	s, err := h.robots(t.Context(), u, noWays)
+	if w.must(err); s.unreach < time.Hour {
+		t.Fatalf("%+v", s)
+	}
+	w.must(h.keepDemands()) // and nothing else: the process is killed
+	r := w.start(NewHosts(w.env), newList(w, page), 1, Limits{})
+	w.until("the rest", func() bool { return time.Until(r.front.Host(u.HostKey()).Next) > time.Hour })
+	r.end()
+	if got, n := w.outcomes(1)[u.Key()], len(w.web.requests()); got.Status != 0 || n != 1 {
+		t.Errorf("%d requests, and the page is %s to %q", n, got.Status, got.Redirect)
 	}
 }
 

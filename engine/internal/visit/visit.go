@@ -553,9 +553,6 @@ func (x *visit) instead(u urlkey.URL, f fetch.Failure) (none urlkey.URL) {
 // redirectTo stores a failed attempt at u as a redirect, and ends the visit. The host is not blamed: it gets its next
 // request after the usual delay.
 func (x *visit) redirectTo(to, u urlkey.URL, f fetch.Failure, left int) error {
-	if f == "" {
-		f = fetch.FailUnreachable
-	}
 	x.hosts.troubles.answered(x.v.Host)
 	end := x.out.End
 	if end.IsZero() {
