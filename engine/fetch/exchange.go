@@ -82,7 +82,7 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 		return false, f
 	}
 	ok := r.Status >= 200 && r.Status < 300
-	if c.o.Accept != nil && ok && !c.o.Accept(mediaTypeOf([]byte(r.ContentType()))) {
+	if c.o.Accept != nil && ok && !req.AnyType && !c.o.Accept(mediaTypeOf([]byte(r.ContentType()))) {
 		return false, &fault{failure: FailType} // closing the connection is cheaper than reading the body
 	}
 	b := bodyReader{c: c, ctx: ctx, cn: cn, r: r, max: req.MaxBody, begun: time.Now(), end: end, req: req}

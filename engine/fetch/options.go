@@ -78,7 +78,8 @@ type Options struct {
 	// Hosts are names that a proxy may be given although they are not public. Resolver decides where there is none.
 	Hosts Hosts
 	// Accept decides whether the body of a 2xx response is read; if not, the fetch ends with FailType.
-	// mediaType is in lower case and without parameters, "" if the server sends none. nil accepts all.
+	// mediaType is in lower case and without parameters, "" if the server sends none. nil accepts all. A Request with
+	// AnyType is not asked about.
 	Accept func(mediaType string) bool
 	// MaxConns is the number of open connections, idle ones included. The default leaves 1024 of the
 	// process's file descriptors to others, but is at least 64.

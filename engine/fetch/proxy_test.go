@@ -218,7 +218,7 @@ func TestProxyTrouble(t *testing.T) {
 	}
 }
 
-// TestAccept: a body of a type that Accept refuses is not read.
+// TestAccept: a body of a type that Accept refuses is not read, unless the request takes any.
 func TestAccept(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", strings.TrimPrefix(r.URL.Path, "/")+"; x=y")
@@ -247,6 +247,11 @@ func TestAccept(t *testing.T) {
 		}
 		r.Release()
 	}
+	r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, s.URL+"/x/y"), AnyType: true})
+	if r.Failure != "" || string(r.Body) != "text" {
+		t.Errorf("any type: %q with body %q", r.Failure, r.Body)
+	}
+	r.Release()
 }
 
 // counted is a connection that counts as open until it is closed.

@@ -31,6 +31,8 @@ type Request struct {
 	// MaxBody is the largest body in bytes, as received and after content decoding; 0 means Options.MaxBody and
 	// Options.MaxDecoded, and more than those counts as those.
 	MaxBody int64
+	// AnyType has the body read whatever Options.Accept says of its type.
+	AnyType bool
 	// Waits, if not nil, is called with true when the fetch begins to wait for memory or a connection of its client,
 	// and with false when that ends, on the goroutine of Fetch. The server is not at fault then.
 	Waits func(waiting bool)

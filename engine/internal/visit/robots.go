@@ -285,7 +285,7 @@ func delayTooLong(rules *robots.Rules, most time.Duration) bool {
 
 // askInTurn is ask for the robots.txt of an authority, at the address whose turn it is.
 func (h *Hosts) askInTurn(ctx context.Context, a *authority, u urlkey.URL, ways *robotsWays) (answer robotsAnswer) {
-	req := h.request(u, robotsBodyMax)
+	req := h.robotsRequest(u)
 	req.Waits = ways.waits
 	if ways.at != nil {
 		addr, here := ways.at(ctx)
@@ -465,9 +465,9 @@ func (h *Hosts) followAlone(ctx context.Context, to urlkey.URL, keep keepFunc) *
 		if !rest(ctx, h.delayOf(host)) {
 			return nil
 		}
-		answer := h.ask(ctx, h.request(to, robotsBodyMax), keep)
+		answer := h.ask(ctx, h.robotsRequest(to), keep)
 		if (answer.broken || answer.cutOff) && rest(ctx, h.delayOf(host)) {
-			answer = h.ask(ctx, h.request(to, robotsBodyMax), keep)
+			answer = h.ask(ctx, h.robotsRequest(to), keep)
 		}
 		if answer.next.IsZero() {
 			d.end(answer)

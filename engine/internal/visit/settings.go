@@ -29,6 +29,13 @@ func (h *Hosts) request(u urlkey.URL, maxBody int64) *fetch.Request {
 	return req
 }
 
+// robotsRequest is Request for a robots.txt: its type does not matter, it must be read.
+func (h *Hosts) robotsRequest(u urlkey.URL) *fetch.Request {
+	req := h.request(u, robotsBodyMax)
+	req.AnyType = true
+	return req
+}
+
 // agentOf returns the product token by which robots.txt of an authority is read.
 func (h *Hosts) agentOf(authority urlkey.HostKey) string {
 	if !h.env.Admission.HasSettings() || h.env.AgentOf == nil {

@@ -35,7 +35,7 @@ func TestRequestSettings(t *testing.T) {
 			t.Errorf("%s: %+v", url, req)
 		}
 	}
-	if req := h.request(w.url("http://a.example/robots.txt"), robotsBodyMax); req.MaxBody != robotsBodyMax {
+	if req := h.robotsRequest(w.url("http://a.example/robots.txt")); req.MaxBody != robotsBodyMax || !req.AnyType {
 		t.Errorf("robots.txt: %+v", req)
 	}
 	if got := h.agentOf(authorityKey(w.url("http://a.example/"))); got != string(w.host("a.example")) {

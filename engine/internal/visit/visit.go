@@ -486,7 +486,7 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 		}
 		return true
 	}
-	req := x.hosts.request(u, robotsBodyMax)
+	req := x.hosts.robotsRequest(u)
 	req.Addr, req.Waits = x.pinned(), x.flight.waits
 	resp := x.ask(asking, req, true)
 	defer resp.Release()
