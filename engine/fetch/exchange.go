@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"strconv"
 	"sync"
@@ -77,6 +78,10 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 		return false, err
 	}
 	r.FirstByte = time.Since(now)
+	if r.Status == http.StatusProxyAuthRequired && c.proxy.absolute(cn.key.secure) {
+		// It is the proxy's own. As a site's answer to the request for its robots.txt it would permit everything.
+		return false, &fault{FailProxy, errProxyPassword}
+	}
 	fr, f := r.framing()
 	if f != nil {
 		return false, f

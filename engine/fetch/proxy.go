@@ -83,6 +83,8 @@ func parseProxy(s string) (*proxy, error) {
 	return p, nil
 }
 
+var errProxyPassword = errors.New("the proxy demands user and password, or others: check the setting proxy")
+
 // absolute reports whether request lines hold the whole URL. p may be nil.
 func (p *proxy) absolute(secure bool) bool { return p != nil && !p.socks && !secure }
 

@@ -209,11 +209,13 @@ func TestProxyTrouble(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, "https://www.example.org/")})
-		if r.Failure != fetch.FailProxy {
-			t.Errorf("%s: %q %v, want %s", proxy, r.Failure, r.Err, fetch.FailProxy)
+		for _, u := range []string{"https://www.example.org/", "http://www.example.org/robots.txt"} {
+			r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, u)})
+			if r.Failure != fetch.FailProxy {
+				t.Errorf("%s by %s: status %d, %q %v, want %s", u, proxy, r.Status, r.Failure, r.Err, fetch.FailProxy)
+			}
+			r.Release()
 		}
-		r.Release()
 		c.Close()
 	}
 }
