@@ -15,7 +15,7 @@ func (r *Response) ContentType() string {
 	if len(values) == 0 {
 		return ""
 	}
-	chosen, essence, charset := "", "", ""
+	chosen, essence, charset, inherits := "", "", "", false
 	for _, item := range splitList(values) {
 		is := mediaTypeOf([]byte(item))
 		if !isMediaType(is) || is == "*/*" {
@@ -25,9 +25,10 @@ func (r *Response) ContentType() string {
 		if own != "" || is != essence {
 			charset = own
 		}
-		if chosen, essence = item, is; own == "" && charset != "" {
-			chosen += ";charset=" + charset
-		}
+		chosen, essence, inherits = item, is, own == ""
+	}
+	if inherits && charset != "" { // not before: it may be long, and the items many
+		chosen += ";charset=" + charset
 	}
 	if chosen == "" { // text, perhaps, or nonsense: the reader decides
 		return string(values[0])

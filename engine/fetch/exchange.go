@@ -186,8 +186,12 @@ func (r *Response) readOneHead(br *bufio.Reader, first bool) error {
 		case err != nil:
 			return classify(err, FailHeadTimeout)
 		}
+		if n := len(r.Head); n > 0 && r.Head[n-1] != '\n' { // the rest of a line that did not fit, or but its end
+			r.Head = append(r.Head, line...)
+			continue
+		}
 		if len(bytes.TrimRight(line, "\r\n")) == 0 {
-			if len(r.Head) > 0 && r.Head[len(r.Head)-1] == '\n' {
+			if len(r.Head) > 0 {
 				r.Head = append(r.Head, line...)
 				return nil
 			}

@@ -17,6 +17,7 @@ func (r *Response) parseHead() *fault {
 		return f
 	}
 	r.Status = status
+	own := false // the last value has memory of its own, since it was folded: lines are appended to it
 	for len(rest) > 0 {
 		line, rest = cutLine(rest)
 		if len(line) == 0 {
@@ -28,7 +29,10 @@ func (r *Response) parseHead() *fault {
 		if line[0] == ' ' || line[0] == '\t' { // folded: it continues the previous value
 			if n := len(r.fields); n > 0 {
 				last := &r.fields[n-1]
-				last.value = append(append(append([]byte(nil), last.value...), ' '), bytes.TrimSpace(line)...)
+				if !own {
+					last.value, own = bytes.Clone(last.value), true
+				}
+				last.value = append(append(last.value, ' '), bytes.TrimSpace(line)...)
 			}
 			continue
 		}
@@ -42,7 +46,7 @@ func (r *Response) parseHead() *fault {
 		name := bytes.TrimRight(line[:colon], " \t")
 		// Proxies disagree about a name followed by space, so nothing after it is trusted (RFC 9112, section 5.1).
 		r.odd = r.odd || len(name) < colon
-		r.fields = append(r.fields, field{name, bytes.TrimSpace(line[colon+1:])})
+		r.fields, own = append(r.fields, field{name, bytes.TrimSpace(line[colon+1:])}), false
 	}
 	return nil
 }
