@@ -29,6 +29,7 @@ type File struct {
 // group holds the rules that follow one or more user-agent lines.
 type group struct {
 	agents []agent
+	timed  int // how many agents had a Crawl-delay line behind them, valid or not
 	rules  []rule
 
 	preferences []preference
@@ -41,7 +42,6 @@ type agent struct {
 	name  string
 	delay time.Duration
 	hasCD bool
-	done  bool // a Crawl-delay line followed, valid or not
 }
 
 // Parse parses a file. It skips lines that it does not understand, and accepts any bytes. It does not keep body.
@@ -162,11 +162,10 @@ func (g *group) setDelay(value string) {
 	if ok && seconds < maxDelay.Seconds() {
 		delay = time.Duration(seconds * float64(time.Second))
 	}
-	for i := range g.agents {
-		if a := &g.agents[i]; !a.done {
-			a.delay, a.hasCD, a.done = delay, ok, true
-		}
+	for i := g.timed; i < len(g.agents); i++ {
+		g.agents[i].delay, g.agents[i].hasCD = delay, ok
 	}
+	g.timed = len(g.agents)
 }
 
 // Sitemaps returns the values of the file's Sitemap lines, unchanged and in order. The caller must not change

@@ -111,6 +111,23 @@ func TestOther(t *testing.T) {
 	}
 }
 
+// TestParseCost: a file of many agents that all have a delay, each with lines that set it again, costs little.
+func TestParseCost(t *testing.T) {
+	const size, most = 512 << 10, 200 * time.Millisecond
+	file := []byte(strings.Repeat("User-agent:a\n", size/28) + strings.Repeat("Crawl-delay:9\n", size/28))
+	took := time.Hour
+	for range 5 { // the machine may be busy
+		start := time.Now()
+		d, ok := robots.Parse(file).Rules("a").CrawlDelay()
+		if took = min(took, time.Since(start)); d != 9*time.Second || !ok {
+			t.Fatalf("delay %s %v", d, ok)
+		}
+	}
+	if took > most {
+		t.Errorf("parsing %d bytes took %s, want at most %s", len(file), took, most)
+	}
+}
+
 // TestVerdicts compares the matcher with the verdicts of Google's own parser on real files.
 func TestVerdicts(t *testing.T) {
 	dir := os.Getenv("SEINE_CONFORMANCE_DATA")
