@@ -73,7 +73,8 @@ type answer struct {
 	failure uint64    // likewise; its number, if name servers failed
 }
 
-// NewResolver returns a resolver. It reads /etc/resolv.conf at the first lookup, if at all.
+// NewResolver returns a resolver. Without ResolverOptions.Servers it reads /etc/resolv.conf at the first lookup, and
+// at later ones what the file says by then.
 func NewResolver(o ResolverOptions) *CachingResolver {
 	if o.Timeout == 0 {
 		o.Timeout = defaultDNS

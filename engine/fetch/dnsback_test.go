@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
@@ -54,4 +57,41 @@ func TestNameServersBack(t *testing.T) {
 	look("broken.example", 1, "dns_timeout")
 	look("21.example", 1, "192.0.2.1")
 	look("broken.example", 0, "dns_timeout")
+}
+
+// TestNewNameServers: the name servers that the system gets while a crawl runs are asked soon, and so are its first
+// ones if it had none. A file that is away for a while changes nothing.
+func TestNewNameServers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "resolv.conf")
+	synctest.Test(t, func(t *testing.T) {
+		servers := fetch.SystemServers(path)
+		for _, step := range []struct {
+			file string // "": there is none
+			wait time.Duration
+			want string
+		}{
+			{"", 0, "[]"},
+			{"nameserver 192.0.2.1\n", time.Second, "[]"},
+			{"nameserver 192.0.2.1\n", 9 * time.Second, "[192.0.2.1:53]"},
+			{"nameserver 192.0.2.2\n", 9 * time.Second, "[192.0.2.1:53]"},
+			{"nameserver 192.0.2.2\n", time.Second, "[192.0.2.2:53]"},
+			{"# none\n", time.Minute, "[192.0.2.2:53]"},
+			{"", time.Minute, "[192.0.2.2:53]"},
+			{"nameserver 2001:db8::1\nnameserver 192.0.2.3\n", time.Minute, "[[2001:db8::1]:53 192.0.2.3:53]"},
+		} {
+			if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+			if step.file != "" {
+				if err := os.WriteFile(path, []byte(step.file), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(step.wait)
+			list, err := servers()
+			if got := fmt.Sprint(list); got != step.want || (err != nil) != (step.want == "[]") {
+				t.Errorf("%+v: the name servers are %s, %v", step, got, err)
+			}
+		}
+	})
 }

@@ -34,12 +34,36 @@ func newDNSClient(servers []netip.AddrPort) *dnsClient {
 	if len(servers) > 0 {
 		return &dnsClient{servers: func() ([]netip.AddrPort, error) { return servers, nil }}
 	}
-	return &dnsClient{servers: sync.OnceValues(systemServers)}
+	return &dnsClient{servers: (&systemServers{path: resolvConf}).list}
 }
 
-// systemServers returns the name servers of /etc/resolv.conf.
-func systemServers() (servers []netip.AddrPort, err error) {
-	config, err := dns.ClientConfigFromFile(resolvConf)
+// systemServers are the name servers of a resolv.conf. The file is read again from time to time: a crawl lasts for
+// weeks, and may begin before the machine has a network, or go on in another one.
+type systemServers struct {
+	path string
+
+	mu      sync.Mutex
+	read    time.Time // zero: never
+	servers []netip.AddrPort
+	err     error
+}
+
+// list returns the name servers. Those that were known stay where the file cannot be read any more, or has none.
+func (s *systemServers) list() ([]netip.AddrPort, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.read.IsZero() || time.Since(s.read) >= resolvConfHold {
+		servers, err := readServers(s.path)
+		if err == nil || len(s.servers) == 0 {
+			s.servers, s.err = servers, err
+		}
+		s.read = time.Now()
+	}
+	return s.servers, s.err
+}
+
+func readServers(path string) (servers []netip.AddrPort, err error) {
+	config, err := dns.ClientConfigFromFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the name servers: %w: set one with the setting resolver", err)
 	}
@@ -49,7 +73,7 @@ func systemServers() (servers []netip.AddrPort, err error) {
 		}
 	}
 	if len(servers) == 0 {
-		return nil, fmt.Errorf("no name servers in %s: set one with the setting resolver", resolvConf)
+		return nil, fmt.Errorf("no name servers in %s: set one with the setting resolver", path)
 	}
 	return servers, nil
 }

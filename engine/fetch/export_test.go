@@ -23,6 +23,11 @@ func ReadDNSAnswer(m *dns.Msg, name string, qtype uint16) DNSAnswer {
 	return DNSAnswer{a.addrs, a.ttl, alias, a.err}
 }
 
+// SystemServers returns the function that knows the name servers of a resolv.conf.
+func SystemServers(path string) func() ([]netip.AddrPort, error) {
+	return (&systemServers{path: path}).list
+}
+
 // RequestHead is requestHead, for the allocation test.
 func (c *Client) RequestHead(dst []byte, req *Request) (recorded, sent []byte) {
 	return c.requestHead(dst, req)

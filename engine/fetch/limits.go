@@ -103,4 +103,7 @@ const (
 	maxDNSName = 253
 	dnsPort    = 53
 	resolvConf = "/etc/resolv.conf"
+	// resolvConfHold is the time after which resolvConf is read again. It is no longer than resolveFailTTL, so a name
+	// that could not be looked up is looked up anew with what the file says by then.
+	resolvConfHold = 10 * time.Second
 )
