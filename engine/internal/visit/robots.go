@@ -160,7 +160,7 @@ func (h *Hosts) decided(a *authority, ways *robotsWays) (s robotsState, wait cha
 			s.pending = true
 			return s, nil
 		}
-		a.deferred, s.news = nil, true
+		a.deferred, s.news, answer.reason.redirected = nil, true, true
 		s.unreach = h.decide(a, answer, now)
 		s.rules, s.reason = a.rules, a.reason
 		return s, nil

@@ -33,6 +33,7 @@ func TestHTTPInstead(t *testing.T) {
 			storage.FetchRedirTemp, "http://a.example/"},
 		{"answered", "https://a.example/", true, status(404), html("x"), storage.FetchSuccess, ""},
 		{"robots.txt fails", "https://a.example/", true, status(503), nil, 0, ""},
+		{"robots.txt is at a dead host", "https://a.example/", true, moved("https://dead.example/"), nil, 0, ""},
 		{"no name", "https://a.example/", true, broken(fetch.FailDNSNotFound), nil, 0, ""},
 		{"given with https", "https://a.example/", false, broken(fetch.FailRefused), nil, 0, ""},
 		{"http", "http://a.example/", true, broken(fetch.FailRefused), nil, 0, ""},
@@ -50,6 +51,7 @@ func TestHTTPInstead(t *testing.T) {
 			robots, err := u.Resolve("/robots.txt")
 			w.must(err)
 			w.web.set(robots.String(), c.robots)
+			w.web.set("https://dead.example/", broken(fetch.FailRefused))
 			if c.page != nil {
 				w.web.set(c.url, c.page)
 			}

@@ -30,6 +30,7 @@ type reason struct {
 	failure    fetch.Failure
 	robots     int
 	unanswered bool
+	redirected bool // of the request for a robots.txt at the URL to which it was redirected; no part of a Trouble
 }
 
 // unanswered reports whether a failure is that of a server that takes connections.
@@ -62,6 +63,7 @@ func (t *troubles) note(host urlkey.HostKey, r reason) {
 	if t.by == nil {
 		t.by = map[urlkey.HostKey]reason{}
 	}
+	r.redirected = false
 	if old, known := t.by[host]; known || len(t.by) < troublesMax {
 		t.by[host] = r
 		t.some.Store(true)

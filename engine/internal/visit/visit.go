@@ -291,7 +291,7 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	}
 	switch {
 	case r.unreach > 0:
-		if r.reason.robots == 0 {
+		if r.reason.robots == 0 && !r.reason.redirected { // else there was a connection to this host
 			if instead := x.instead(u, r.reason.failure); !instead.IsZero() {
 				return false, x.redirectTo(instead, u, r.reason.failure, left)
 			}
