@@ -106,17 +106,19 @@ func (p *Phases) newRecord(links linkSum, sitemap bool, now int64) storage.Recor
 }
 
 // input is what one segment says about one URL: at most one outcome, the sum of its links, whether it was named as a
-// sitemap, what sitemaps and feeds say of it, by which URL a redirect to it is better known, and whether a sitemap
-// redirects to it.
+// sitemap, what sitemaps and feeds say of it, by which URL a redirect to it is better known, whether a sitemap
+// redirects to it, and the record that it has as the other spelling of a seed.
 //
-//	value: flags byte (1 outcome, 2 link, 4 sitemap, 8 shown as, 16 hint, 32 of sitemap) | hops byte | score float64 |
-//	       depth uint16 | hint, if any | length uint16 and text of shown as, if any | outcome…
+//	value: flags byte (1 outcome, 2 link, 4 sitemap, 8 shown as, 16 hint, 32 of sitemap, 64 seed) | hops byte |
+//	       score float64 | depth uint16 | hint, if any | length uint16 and text of shown as, if any |
+//	       length uint32 and record of the seed, if any | outcome…
 type input struct {
 	links            linkSum
 	outcome, sitemap bool
 	ofSitemap        bool // a sitemap redirects here
 	hint             hint
 	shownAs          string // "": nothing else than it is
+	seed             []byte // see addInstead; nil: it is no seed's other spelling
 	encoded          []byte // the outcome
 }
 
@@ -127,6 +129,7 @@ const (
 	inputShownAs
 	inputHint
 	inputOfSitemap
+	inputSeed
 
 	inputHead = 12
 )
@@ -151,6 +154,9 @@ func appendInput(dst []byte, in *input, o *storage.FetchOutcome) []byte {
 	if in.ofSitemap {
 		flags |= inputOfSitemap
 	}
+	if in.seed != nil {
+		flags |= inputSeed
+	}
 	dst = append(dst, flags, in.links.hops)
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(in.links.score))
 	dst = binary.LittleEndian.AppendUint16(dst, in.links.depth)
@@ -159,6 +165,9 @@ func appendInput(dst []byte, in *input, o *storage.FetchOutcome) []byte {
 	}
 	if in.shownAs != "" {
 		dst = append(binary.LittleEndian.AppendUint16(dst, uint16(len(in.shownAs))), in.shownAs...)
+	}
+	if in.seed != nil {
+		dst = append(binary.LittleEndian.AppendUint32(dst, uint32(len(in.seed))), in.seed...)
 	}
 	if o != nil {
 		dst = storage.AppendFetchOutcome(dst, o) // which has no links: the join needs the outcome only
@@ -184,6 +193,10 @@ func readInput(v []byte) input {
 	if v[0]&inputShownAs != 0 {
 		n := 2 + int(binary.LittleEndian.Uint16(in.encoded))
 		in.shownAs, in.encoded = string(in.encoded[2:n]), in.encoded[n:]
+	}
+	if v[0]&inputSeed != 0 {
+		n := 4 + int(binary.LittleEndian.Uint32(in.encoded))
+		in.seed, in.encoded = in.encoded[4:n], in.encoded[n:]
 	}
 	return in
 }
@@ -217,6 +230,9 @@ func foldInputs(dst, a, b []byte) []byte {
 	x.sitemap, x.ofSitemap = x.sitemap || y.sitemap, x.ofSitemap || y.ofSitemap
 	x.hint = x.hint.plus(y.hint)
 	x.shownAs = betterShownAs(x.shownAs, y.shownAs)
+	if x.seed == nil {
+		x.seed = y.seed
+	}
 	if y.outcome {
 		x.outcome, x.encoded = true, y.encoded
 	}

@@ -119,14 +119,11 @@ func (j *joining) one(key []byte, in input, old []byte) error {
 			return fmt.Errorf("crawldb record %s: %w", key, err)
 		}
 		r = was
-	} else {
-		r = p.newRecord(in.links, in.sitemap, j.u.now)
-		if in.outcome && !in.links.any && !in.sitemap { // its record is lost: nothing says that it is a seed
-			r.Depth = math.MaxUint16
-		}
+	} else if err := j.newRecord(&in, &r); err != nil {
+		return fmt.Errorf("record of the seed %s: %w", key, err)
 	}
 	switch {
-	case !known && !in.outcome && p.env.NoAdditions:
+	case !known && !in.outcome && in.seed == nil && p.env.NoAdditions:
 		j.refused++
 		return nil
 	case !known:
@@ -177,6 +174,20 @@ func (j *joining) one(key []byte, in input, old []byte) error {
 		return nil
 	}
 	return j.records.Set(key, j.value)
+}
+
+// newRecord makes the record of a URL that was not known.
+func (j *joining) newRecord(in *input, r *storage.Record) error {
+	if in.seed != nil {
+		err := storage.DecodeRecord(in.seed, r)
+		r.FetchTime = j.u.now
+		return err
+	}
+	*r = j.p.newRecord(in.links, in.sitemap, j.u.now)
+	if in.outcome && !in.links.any && !in.sitemap { // its record is lost: nothing says that it is a seed
+		r.Depth = math.MaxUint16
+	}
+	return nil
 }
 
 // outcome makes a record what it becomes by the fetch; was is the one before.

@@ -181,6 +181,9 @@ func (c *collector) addPage(key []byte, source *storage.Record) error {
 	if err := c.inputs.Add(key, c.value); err != nil {
 		return fmt.Errorf("sorting outcomes: %w", err)
 	}
+	if triesInstead(source, o) {
+		return c.addInstead(source)
+	}
 	page := policy.Page{Score: source.Score, Depth: source.Depth, First: !voted(source)}
 	if o.Redirect != "" && o.Status != storage.FetchSuccess {
 		page.Links = 1
@@ -430,6 +433,27 @@ func (c *collector) addRedirect(key []byte, source *storage.Record, page *policy
 		return c.admit([]byte(to), &input{links: sum, shownAs: shownAs, ofSitemap: ofSitemap})
 	}
 	return c.add(to, sum, false, !page.First && sum.score != 0, v)
+}
+
+// addInstead makes a seed of the URL by which the current page, which is one, is tried: see instead.go.
+func (c *collector) addInstead(seed *storage.Record) error {
+	to := c.page.Redirect
+	v := c.p.env.Admission.VerdictKey(to, admission.Facts{Seed: true})
+	if v.Reason != admission.ReasonMalformed {
+		c.changes.Seed(to)
+	}
+	sum := linkSum{any: true}
+	if !v.OK() {
+		first := !voted(seed)
+		if first {
+			sum.score = seed.Score
+		}
+		return c.add(to, sum, false, !first, v)
+	}
+	r := storage.Record{
+		Status: storage.StatusUnfetched, Interval: seed.Interval, Score: seed.Score, Meta: lineMeta(seed),
+	}
+	return c.admit([]byte(to), &input{links: sum, seed: storage.AppendRecord(nil, &r)})
 }
 
 // shownAs returns the URL by which the target of the current page's redirect is shown; "": its own. The page may itself
