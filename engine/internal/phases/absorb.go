@@ -40,10 +40,13 @@ func (p *Phases) Rename(ctx context.Context, keys *Keys, accept func(key []byte)
 		}
 		r := storage.Record{
 			Status: storage.StatusUnfetched, Depth: was.Depth, Hops: was.Hops, Interval: was.Interval,
-			Score: was.Score, FetchTime: now,
+			Score: was.Score, FetchTime: now, Meta: lineMeta(&was),
 		}
 		if was.IsSitemap() {
 			noteSitemap(&r)
+		}
+		if was.SchemeAssumed() {
+			r.Meta = append(r.Meta, storage.Field{Name: storage.MetaScheme, Value: storage.SchemeAssumed})
 		}
 		value = storage.AppendRecord(value[:0], &r)
 		return errors.Join(ctx.Err(), records.Add(as, value))

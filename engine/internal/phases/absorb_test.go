@@ -107,3 +107,20 @@ func TestImportSpent(t *testing.T) {
 		}
 	}
 }
+
+// TestRenameKeepsLines: a seed that is known by another spelling keeps what its line said.
+func TestRenameKeepsLines(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	w.inject("a.example/old\tnutch.fetchInterval.fixed=60\tcolor=red")
+	old, to := w.key("https://a.example/old"), w.key("https://a.example/new")
+	was := w.records()[old]
+	var keys Keys
+	keys.add([]byte(old))
+	n, err := w.p.Rename(t.Context(), &keys, func([]byte) ([]byte, bool) { return []byte(to), true })
+	r := w.records()[to]
+	if err != nil || n != 1 || r.Interval != 60 || !r.SchemeAssumed() || !slices.Equal(r.Meta, was.Meta) {
+		t.Errorf("%d, %v: %+v, was %+v", n, err, r, was)
+	}
+	w.check()
+}
