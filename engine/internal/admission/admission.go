@@ -93,6 +93,7 @@ func New(o Options) *Admission {
 		traps:   traps{percent: o.TrapPercent},
 		pending: pending{prefixes: map[string]bool{}},
 	}
+	a.scopes.seeds.store, a.scopes.seeds.warn = o.Store, o.Warn
 	a.budgets = budgets{store: o.Store, now: o.Now, host: o.Host, domain: o.Domain, isSeedDomain: a.scopes.isSeedDomain}
 	return a
 }

@@ -29,6 +29,8 @@ type Changes struct {
 	refreshes     uint64
 	fingerprint   string
 	fingerprinted bool // WriteTo wrote a fingerprint
+	seedsKept     bool // after WriteTo: each seed has a row
+	written       bool // WriteTo was called
 	rows          map[string]string
 	// Referral collects which domains link to which.
 	Referral Referral
@@ -188,6 +190,8 @@ func (c *Changes) WriteTo(ing *storage.Ingestion, withheld bool) error {
 	if err := c.splitRows(rows, deleted); err != nil {
 		return err
 	}
+	c.seedsKept = c.a.scopes.seeds.rows(len(c.hosts) > 0, c.a.scopes.needsURLs(), rows, deleted)
+	c.written = true
 	for p := range c.readmitted {
 		if key := widenedPrefix + p; p != "" && !has(rows, key) {
 			deleted[key] = true
@@ -252,6 +256,9 @@ func (c *Changes) Commit() error {
 	// If everything was readmitted and nothing was written, the stored fingerprint is out of date.
 	a.pending.known = c.fingerprinted || a.pending.known && !c.readmitted[""]
 	a.pending.mu.Unlock()
+	if c.written {
+		a.scopes.seeds.done(c.seedsKept)
+	}
 	if c.resplit {
 		a.splits.set(c.splits)
 	}

@@ -375,3 +375,54 @@ func TestTrapsFade(t *testing.T) {
 		}
 	}
 }
+
+// TestNarrowerLater: a scope of seeds' URLs knows the seeds that came before it, as crawldb has them, and those that
+// came in between; sitemaps are none. Once they have rows, crawldb is not asked.
+func TestNarrowerLater(t *testing.T) {
+	w := newWorld(t)
+	record := func(url string, r storage.Record) {
+		r.Status = storage.StatusUnfetched
+		w.must(w.store.Apply(func(b *storage.Batch) error {
+			return b.Set(storage.Crawldb(), []byte(w.url(url).Key()), storage.AppendRecord(nil, &r))
+		}))
+	}
+	inject := func(o admission.Options, seed string) {
+		w.seed(w.process(o), false, seed)
+		record(seed, storage.Record{})
+	}
+	decides := func(a *admission.Admission, urls map[string]bool) {
+		t.Helper()
+		for url, want := range urls {
+			if v := a.VerdictKey(w.url(url).Key(), admission.Facts{Depth: 1}); v.OK() != want {
+				t.Errorf("%s is in scope: %t, want %t", url, v.OK(), want)
+			}
+		}
+	}
+	sitemap := []storage.Field{{Name: storage.MetaSitemap, Value: storage.SitemapNamed}}
+	inject(admission.Options{}, "http://a.example/docs/1")
+	record("http://a.example/docs/2", storage.Record{Depth: 1})
+	record("http://a.example/map/1", storage.Record{Meta: sitemap})
+	record("http://b.example/docs/1", storage.Record{Depth: 1})
+	prefix, page := admission.Options{Scope: policy.ScopePrefix}, admission.Options{Scope: policy.ScopePage}
+	decides(w.process(page), map[string]bool{"http://a.example/docs/1": true, "http://a.example/docs/2": false})
+	own := admission.Options{Hosts: scopes{"a.example": {Scope: scope(policy.ScopePage)}}}
+	decides(w.process(own), map[string]bool{"http://a.example/docs/1": true, "http://a.example/docs/2": false})
+	inside := map[string]bool{
+		"http://a.example/docs/3": true, "http://a.example/": false, "http://a.example/map/2": false,
+		"http://b.example/docs/1": false,
+	}
+	a := w.process(prefix)
+	decides(a, inside)
+	w.apply(a.NewChanges(), false)
+	w.must(w.store.Apply(func(b *storage.Batch) error {
+		return b.Delete(storage.Crawldb(), []byte(w.url("http://a.example/docs/1").Key()))
+	}))
+	decides(w.process(prefix), inside)
+	inject(prefix, "http://a.example/more/1")
+	inject(admission.Options{}, "http://b.example/docs/1")
+	inside["http://a.example/more/2"], inside["http://b.example/docs/1"] = true, true
+	decides(w.process(prefix), inside)
+	if len(w.warns) > 0 {
+		t.Error(w.warns)
+	}
+}

@@ -10,6 +10,8 @@ const (
 	// themselves, for scopes narrower than hosts. Both are followed by the key; the values are empty.
 	seedHostPrefix = "seed-host/"
 	seedURLPrefix  = "seed-url/"
+	// seedURLsKey says that each seed has a row of seedURLPrefix: see seedURLs.
+	seedURLsKey = "seed-urls"
 	// blockedPrefix begins the hosts that the operator has blocked: blockedPrefix, host key → nothing.
 	blockedPrefix = "blocked/"
 	// splitPrefix begins the parts of the keys that were moved to other directories, partPrefix those that this

@@ -18,6 +18,8 @@ type scopes struct {
 	urls  policy.URLPolicy  // the same; nil: no URL has one that is not its host's
 	by    map[policy.Scope]*policy.ScopeFilter
 
+	seeds seedURLs
+
 	seedMu      sync.RWMutex
 	seedDomains map[string]bool // registered domains of seeds
 }
@@ -59,10 +61,14 @@ func (s *scopes) of(set *policy.HostSettings) *policy.ScopeFilter {
 }
 
 func (s *scopes) accepts(u urlkey.URL) bool {
-	if s.hosts == nil { // the host's key is not needed
-		return s.by[s.own].Accept(u) == ""
+	f := s.by[s.own]
+	if s.hosts != nil { // else the host's key is not needed
+		f = s.of(s.settings(u))
 	}
-	return s.of(s.settings(u)).Accept(u) == ""
+	if f.NeedsURLs() {
+		s.seeds.complete(s.admitURL)
+	}
+	return f.Accept(u) == ""
 }
 
 // hasHost reports whether some URL of a host may be in scope. Scans call it to skip hosts without looking at their
@@ -117,6 +123,9 @@ func (s *scopes) load(store storage.Reader) error {
 		s.admitHost(urlkey.HostKey(host))
 		return nil
 	})
+	if err == nil {
+		err = s.seeds.load()
+	}
 	if err != nil || !s.needsURLs() {
 		return err
 	}
