@@ -77,13 +77,24 @@ func (s HostSettings) over(below *HostSettings) HostSettings {
 	s.UserAgent = cmp.Or(s.UserAgent, below.UserAgent)
 	s.Scope = cmp.Or(s.Scope, below.Scope)
 	s.MaxDepth, s.Interval = cmp.Or(s.MaxDepth, below.MaxDepth), cmp.Or(s.Interval, below.Interval)
-	if s.MinInterval == 0 && s.MaxInterval == 0 { // the two belong together
-		s.MinInterval, s.MaxInterval = below.MinInterval, below.MaxInterval
-	}
+	s.MinInterval, s.MaxInterval = s.intervalsOver(below)
 	s.MaxPages, s.MaxBytes = cmp.Or(s.MaxPages, below.MaxPages), cmp.Or(s.MaxBytes, below.MaxBytes)
 	s.MaxTime, s.Timeout = cmp.Or(s.MaxTime, below.MaxTime), cmp.Or(s.Timeout, below.Timeout)
 	s.MaxBody = cmp.Or(s.MaxBody, below.MaxBody)
 	return s
+}
+
+// intervalsOver is over for the bounds of intervals. What s sets of the two moves the other one out of its way.
+func (s *HostSettings) intervalsOver(below *HostSettings) (shortest, longest time.Duration) {
+	shortest, longest = cmp.Or(s.MinInterval, below.MinInterval), cmp.Or(s.MaxInterval, below.MaxInterval)
+	switch {
+	case longest == 0 || shortest <= longest:
+	case s.MaxInterval > 0:
+		shortest = longest
+	default:
+		longest = shortest
+	}
+	return shortest, longest
 }
 
 func (s *HostSettings) hasField(name string) bool {

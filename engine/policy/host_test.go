@@ -243,6 +243,31 @@ func TestFaultyHostTable(t *testing.T) {
 		`host "a.example": another entry names the same host`, `host "b c": want HOST`)
 }
 
+// TestHostIntervals: each bound of intervals comes from the most specific entry that sets it. Where the two would
+// contradict, the more specific one counts.
+func TestHostIntervals(t *testing.T) {
+	const day = 24 * time.Hour
+	type pair [2]time.Duration
+	for _, v := range []struct{ host, domain, want pair }{
+		{pair{time.Hour, 0}, pair{0, day}, pair{time.Hour, day}},
+		{pair{0, day}, pair{time.Hour, 0}, pair{time.Hour, day}},
+		{pair{0, day}, pair{time.Hour, 2 * day}, pair{time.Hour, day}},
+		{pair{time.Hour, day}, pair{time.Second, time.Minute}, pair{time.Hour, day}},
+		{pair{}, pair{time.Hour, day}, pair{time.Hour, day}},
+		{pair{0, time.Hour}, pair{day, 2 * day}, pair{time.Hour, time.Hour}},
+		{pair{2 * day, 0}, pair{0, day}, pair{2 * day, 2 * day}},
+	} {
+		table := must(policy.NewHostTable(map[string]policy.HostSettings{
+			"www.a.example": {MinInterval: v.host[0], MaxInterval: v.host[1]},
+			"*.a.example":   {MinInterval: v.domain[0], MaxInterval: v.domain[1]},
+		}))(t)
+		s := table.Settings(hostKey(t, "www.a.example"))
+		if got := (pair{s.MinInterval, s.MaxInterval}); got != v.want {
+			t.Errorf("%v over %v is %v, want %v", v.host, v.domain, got, v.want)
+		}
+	}
+}
+
 // TestHostSettingsText: no way to print settings shows a secret.
 func TestHostSettingsText(t *testing.T) {
 	scope := policy.ScopeDomain
