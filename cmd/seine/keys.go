@@ -22,11 +22,11 @@ const (
 	ctrlZ = 26
 )
 
-// controls are what keys do to a crawl.
+// controls are what keys do to a crawl. Others may control it meanwhile, by the API or by "seine crawl --pause". So
+// each key goes on from what the crawl does now.
 type controls struct {
 	e        *engine.Engine
-	fetchers int
-	paused   bool
+	fetchers int // at the start
 	out      io.Writer
 	stop     func() // as the first Ctrl-C
 	suspend  func() // as Ctrl-Z
@@ -38,16 +38,20 @@ type controls struct {
 func (k *controls) press(key byte) {
 	switch key {
 	case 'p', 'P', ' ':
-		k.paused = !k.paused
-		if k.paused {
-			k.note(k.e.Pause())
-		} else {
-			k.note(k.e.Resume())
+		paused, err := k.e.Inspect().Paused()
+		switch {
+		case err != nil: // the crawl has ended
+		case paused:
+			err = k.e.Resume()
+		default:
+			err = k.e.Pause()
 		}
+		k.note(err)
 	case '+', '=':
-		k.setFetchers(k.fetchers + max(k.fetchers/2, 1))
+		n := k.now()
+		k.note(k.e.SetConcurrency(n + max(n/2, 1)))
 	case '-', '_':
-		k.setFetchers(max(k.fetchers*2/3, 1))
+		k.note(k.e.SetConcurrency(max(k.now()*2/3, 1)))
 	case 'q', 'Q', ctrlC:
 		k.stop()
 	case ctrlZ:
@@ -55,12 +59,13 @@ func (k *controls) press(key byte) {
 	}
 }
 
-func (k *controls) setFetchers(n int) {
-	if err := k.e.SetConcurrency(n); err != nil {
-		k.note(err)
-		return
+// now is the number of fetchers.
+func (k *controls) now() int {
+	s, err := k.e.Inspect().Status()
+	if err != nil || !s.Running || s.Progress == nil || s.Progress.Fetchers == 0 {
+		return k.fetchers
 	}
-	k.fetchers = n
+	return s.Progress.Fetchers
 }
 
 func (k *controls) note(err error) {

@@ -170,6 +170,44 @@ func TestKeys(t *testing.T) {
 	x.restored()
 }
 
+// TestKeysBesideOthers: where another process has paused the crawl, p goes on with it, and + adds to the fetchers that
+// somebody has set by the API.
+func TestKeysBesideOthers(t *testing.T) {
+	dir, at := filepath.Join(t.TempDir(), "d"), httptest.NewUnstartedServer(nil)
+	address := at.Listener.Addr().String()
+	at.Close()
+	x := onTerminal(t, "crawl", "--dir", dir, "--allow-private", "--delay", "100ms", "--set", "concurrency=8",
+		"--serve", address, endlessSite(t))
+	x.shows("of 8 busy")
+	result(t, dir, "", "crawl", "--pause")
+	x.shows("held up  by it is paused")
+	x.press("p")
+	x.shows("crawling")
+	token, err := os.ReadFile(filepath.Join(dir, "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	change, err := http.NewRequest("POST", "http://"+address+"/api/v1/crawl/rate", strings.NewReader(`{"fetchers":4}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	change.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	change.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(change)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatal(answer, err)
+	}
+	answer.Body.Close()
+	x.shows("of 4 busy")
+	x.press("+")
+	x.shows("of 6 busy")
+	x.press("q")
+	if err := x.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	x.restored()
+}
+
 // TestTopEnds: Ctrl-C ends what top shows, and neither ends the crawl nor says that it stops.
 func TestTopEnds(t *testing.T) {
 	_, dir := crawledSite(t)
