@@ -55,16 +55,23 @@ var unseen = map[string]string{
 
 // unseenOn are commands on which a setting has an effect that these tests do not show.
 var unseenOn = map[string]uses{
-	"requisites":     inMergedb, // of a directory that has some
-	"parse-later":    inCrawl,   // only when pages are parsed
-	"no-content":     inCrawl,   // what is not in the WARC files: TestNoContent of engine/internal/segment
-	"strip-tracking": inFilter,  // of a store that was made without
+	"requisites":  inMergedb, // of a directory that has some
+	"parse-later": inCrawl,   // only when pages are parsed
+	"no-content":  inCrawl,   // what is not in the WARC files: TestNoContent of engine/internal/segment
+	// The first of a store that was made without; the second of sitemaps: see together_test.go.
+	"strip-tracking": inFilter | inUpdateDB, "sort-query": inUpdateDB, "merge-slashes": inUpdateDB,
+	"url-rewrite": inUpdateDB, "url-rewrite-scopes": inUpdateDB, "rewrite-hosts": inUpdateDB,
+	"protocols": inUpdateDB, "slashes": inUpdateDB,
 
-	// Where something is removed of which there is a duplicate; on delete, which does the same, it shows.
-	"near-duplicates": inFilter | inSplitdb, "dedup-order": inFilter | inSplitdb, "deny-hosts": inSplitdb,
-	"allow-hosts": inSplitdb, "url-filter": inSplitdb, "url-prefixes": inSplitdb, "url-suffixes": inSplitdb,
+	// Where something is removed of which there is a duplicate; on delete, which does the same, it shows. Invertlinks
+	// removes something if another setting says so: see together_test.go.
+	"near-duplicates": restoring &^ inDelete, "dedup-order": restoring &^ inDelete,
+	"deny-hosts": inSplitdb | inInvertlinks, "allow-hosts": inSplitdb | inInvertlinks,
+	"url-filter": inSplitdb | inInvertlinks, "url-prefixes": inSplitdb | inInvertlinks,
+	"url-suffixes": inSplitdb | inInvertlinks,
 
-	"seed-score": inUpdateDB, // of sitemaps, which take a second setting: TestSitemaps of engine/internal/phases
+	// Of sitemaps, which take a second setting: TestSitemaps of engine/internal/phases.
+	"seed-score": inUpdateDB | inGenerate,
 
 	// Only where it is "depth": TestWithheldScores and TestBreadthMerged of engine/internal/phases, and nutch.txtar.
 	"scoring": inGenerate | inMergedb | inLinkrank,

@@ -44,7 +44,7 @@ var sectionSettings = []sectionSetting{
 		into: func(s *policy.HostSettings) any { return &s.Header }},
 	{name: "cookies", table: true, secret: true, help: "cookies: `{ session = \"…\" }`",
 		into: func(s *policy.HostSettings) any { return &s.Cookies }},
-	{name: "username", kind: aText, help: "for basic authentication",
+	{name: "username", kind: aText, help: "for basic authentication, with what the same section has of the two below",
 		into: func(s *policy.HostSettings) any { return &s.Username }},
 	{name: "password", kind: aText, secret: true, help: "for basic authentication",
 		into: func(s *policy.HostSettings) any { return &s.Password }},
@@ -180,6 +180,9 @@ func (s sections) policy() (policy.HostPolicy, error) {
 		err := policy.CheckHostSettings(entry, set)
 		if twice {
 			err = errors.New("another section says the same")
+		} else if s[name].halfLogin() {
+			err = errors.New("plain-auth belongs to the username and the password, which stand in one section: " +
+				"give them here too")
 		}
 		if err != nil {
 			faults = append(faults, fmt.Errorf("%s: %s: %w", s[name].where, name, err))
@@ -193,6 +196,14 @@ func (s sections) policy() (policy.HostPolicy, error) {
 		return nil, err // not a nil *HostTable, which would be no nil interface
 	}
 	return table, nil
+}
+
+// halfLogin reports whether a section says how to send a login and has none: a login comes from one section as a whole.
+func (s placedSection) halfLogin() bool {
+	_, plain := s.values["plain-auth"]
+	_, named := s.values["username"]
+	_, secret := s.values["password"]
+	return plain && !named && !secret
 }
 
 // settings are the values of a section, which have been checked.

@@ -52,11 +52,16 @@ const (
 	linking = inCrawl | inUpdateDB | inInvertlinks
 	// filtering commands ask the filters.
 	filtering = deciding | inCheckParse | merging | listing
-	// indexing commands bring the index up to date, without what the filter files deny.
+	// indexing commands bring the index up to date.
 	indexing = inIndex | inDelete | inPurge | inFilter | inSplitdb
-	// normalizing commands rewrite seeds, links, targets of redirects, or URLs that are named.
-	normalizing = inCrawl | inInject | inFetch | inParse | inCheckURL | inCheckParse | inRecrawl | inDelete |
-		merging | listing | inFilter
+	// restoring commands take documents out of the index, and restore the best of their duplicates. (Invertlinks does
+	// where purge-gone, purge-orphans, gone-unlinked or orphan-unlinked say so.)
+	restoring = inDelete | inFilter | inSplitdb | inInvertlinks
+	// showing commands decide what is found: not what the filter files deny.
+	showing = indexing | inDedup | restoring
+	// normalizing commands rewrite seeds, links, targets of redirects, sitemaps, or URLs that are named.
+	normalizing = inCrawl | inInject | inFetch | inParse | inUpdateDB | inCheckURL | inCheckParse | inRecrawl |
+		inDelete | merging | listing | inFilter
 	// merging commands add what other data directories have.
 	merging = inMergelinkdb | inMergedb
 	// listing commands read lists of URLs, as those of seeds.
