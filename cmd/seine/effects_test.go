@@ -55,9 +55,9 @@ var unseen = map[string]string{
 
 // unseenOn are commands on which a setting has an effect that these tests do not show.
 var unseenOn = map[string]uses{
-	"requisites":  inMergedb, // of a directory that has some
-	"parse-later": inCrawl,   // only when pages are parsed
-	"no-content":  inCrawl,   // what is not in the WARC files: TestNoContent of engine/internal/segment
+	"requisites":  inMergedb | inSplitdb, // of a directory that has some
+	"parse-later": inCrawl,               // only when pages are parsed
+	"no-content":  inCrawl,               // what is not in the WARC files: TestNoContent of engine/internal/segment
 	// The first of a store that was made without; the second of sitemaps: see together_test.go.
 	"strip-tracking": inFilter | inUpdateDB, "sort-query": inUpdateDB, "merge-slashes": inUpdateDB,
 	"url-rewrite": inUpdateDB, "url-rewrite-scopes": inUpdateDB, "rewrite-hosts": inUpdateDB,
@@ -71,10 +71,17 @@ var unseenOn = map[string]uses{
 	"url-suffixes": inSplitdb | inInvertlinks,
 
 	// Of sitemaps, which take a second setting: TestSitemaps of engine/internal/phases.
-	"seed-score": inUpdateDB | inGenerate,
+	"seed-score": inUpdateDB | inGenerate | inMergedb | inSplitdb,
+
+	// Where links were withheld: see together_test.go.
+	"scope": inMergedb | inSplitdb, "max-redirects": inMergedb | inSplitdb, "url-length": inSplitdb,
+	"interval": inMergedb | inSplitdb, "max-interval": inMergedb | inSplitdb, "no-additions": inMergedb | inSplitdb,
+
+	// Where the depth of a page falls whose links must be told: see together_test.go.
+	"ignore-external": making &^ inCrawl &^ inUpdateDB, "ignore-internal": making &^ inCrawl &^ inUpdateDB,
 
 	// Only where it is "depth": TestWithheldScores and TestBreadthMerged of engine/internal/phases, and nutch.txtar.
-	"scoring": inGenerate | inMergedb | inLinkrank,
+	"scoring": inGenerate | inMergedb | inSplitdb | inLinkrank,
 
 	// The first and second as dedup-order; the third is in TestExportAsSent.
 	"max-inlinks": inFilter | inSplitdb | inExport,

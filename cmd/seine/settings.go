@@ -119,7 +119,7 @@ var settingGroups = []settingGroup{
 				"db.update.purge.orphans)",
 			into: func(o *engine.Options) any { return &o.PurgeOrphans }},
 		{name: "scoring", kind: oneOf("vote", "opic", "opic-distinct", "depth"), def: "vote",
-			used: making | inMergedb | inLinkrank, lasting: keepScores,
+			used: making | inLinkrank, lasting: keepScores,
 			help: "which URLs come first: `vote` (each page splits one vote among the pages it links to), `opic` " +
 				"(Nutch's: a page's score is divided by all its links; scores have 64 bits, Nutch's 32, so they " +
 				"agree to six digits), `opic-distinct` (by the pages it links to) or `depth` (those with the fewest " +

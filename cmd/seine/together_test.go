@@ -134,3 +134,48 @@ func TestSignatureOfFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestMergedWithheld: links that mergedb brings along, and that are permitted here, become records by the settings of
+// this directory.
+func TestMergedWithheld(t *testing.T) {
+	theirs := newSiteDir(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `<title>Front</title><a href="http://b.example/x">elsewhere</a>`)
+	})
+	theirs.seine("crawl", theirs.site)
+	for settings, want := range map[string]string{
+		`interval = "1h"`: `"interval":3600,`, "no-additions = true": "", `scope = "page"`: "",
+		`ignore-by = "host"`: `"interval":2592000,`,
+	} {
+		w := newSiteDir(t, http.NotFound, settings)
+		w.seine("inject", "http://b.example/seed")
+		w.seine("mergedb", theirs.dir)
+		text := w.seine("readdb", "--json", "--prefix", "http://b.example/x")
+		if want == "" && text != "" || !strings.Contains(text, want) {
+			t.Errorf("%s: %s", settings, text)
+		}
+	}
+}
+
+// TestIgnoredPassNothingOn: a link that does not count says nothing of its target when the depth of its page falls,
+// whichever command finds that out.
+func TestIgnoredPassNothingOn(t *testing.T) {
+	next := map[string]string{"/": "/1", "/1": "/2", "/2": "/3"}
+	w := newSiteDir(t, func(w http.ResponseWriter, r *http.Request) {
+		_, port, _ := strings.Cut(r.Host, ":")
+		fmt.Fprintf(w, `<title>%s</title><a href="%s">next</a>`, r.URL.Path, next[r.URL.Path])
+		if strings.HasPrefix(r.Host, "a.") && r.URL.Path == "/3" {
+			fmt.Fprintf(w, `<a href="http://b.example:%s/3">b</a>`, port)
+		}
+	}, `hosts = "names"`, "ignore-external = true")
+	w.write("names", "127.0.0.1 a.example b.example")
+	at := func(host, path string) string {
+		return strings.Replace(w.site, "127.0.0.1", host+".example", 1) + path
+	}
+	w.seine("crawl", at("a", "/"), at("b", "/"))
+	w.seine("inject", at("a", "/3"))
+	for host, want := range map[string]string{"a": `"depth":0,`, "b": `"depth":3,`} {
+		if text := w.seine("readdb", "--json", "--url", at(host, "/3")); !strings.Contains(text, want) {
+			t.Errorf("%s, want %s", text, want)
+		}
+	}
+}

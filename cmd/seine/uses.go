@@ -44,12 +44,12 @@ var commandNames = []string{
 
 // The sets of commands that share settings, by what they do. TestSettingEffects holds them.
 const (
-	// deciding commands decide over URLs of a data directory: seeds, links, and links that were withheld before.
-	deciding = inCrawl | inInject | inGenerate | inUpdateDB | inCheckURL
-	// making commands make records of new URLs.
-	making = inCrawl | inInject | inGenerate | inUpdateDB
-	// linking commands read the links of pages.
-	linking = inCrawl | inUpdateDB | inInvertlinks
+	// making commands make records of new URLs: of seeds, of links, and of links that were withheld before.
+	making = inCrawl | inInject | inGenerate | inUpdateDB | inMergedb | inSplitdb
+	// deciding commands decide over such URLs.
+	deciding = making | inCheckURL
+	// linking commands read the links of pages, those that make records also to pass on depths that fell.
+	linking = making | inInvertlinks
 	// filtering commands ask the filters.
 	filtering = deciding | inCheckParse | merging | listing
 	// indexing commands bring the index up to date.
