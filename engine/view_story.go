@@ -303,5 +303,5 @@ func notIndexed(v *URLStory, s *inspect.URLStory) string {
 // isData reports whether a media type is one of feeds and sitemaps, and none of pages.
 func isData(mediaType string) bool {
 	return mediaType != "application/xhtml+xml" &&
-		(strings.HasSuffix(mediaType, "xml") || strings.HasSuffix(mediaType, "json"))
+		(strings.HasSuffix(mediaType, "xml") || strings.HasSuffix(mediaType, "json") || mediaType == "text/plain")
 }

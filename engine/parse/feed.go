@@ -4,7 +4,9 @@ package parse
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"net/mail"
@@ -113,33 +115,100 @@ func foldText(s string, limit int) string {
 	return string(w.text())
 }
 
-// parseJSONFeed is the Parser for JSON Feed (jsonfeed.org, version 1.1).
+// parseJSONFeed is the Parser for JSON Feed (jsonfeed.org, version 1.1). It reads one item at a time, and maxRefs of
+// them: all the values of eight MiB of empty ones would take a gigabyte. What was read before a fault is kept.
 func parseJSONFeed(in *Input, page *Page) error {
-	var feed struct {
-		Version string
-		Title   string
-		NextURL string `json:"next_url"`
-		Items   []struct {
-			URL          string
-			ExternalURL  string `json:"external_url"`
-			Title        string
-			DateModified string `json:"date_modified"`
+	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(in.Body, []byte("\xef\xbb\xbf"))))
+	var next string
+	err := eachMember(dec, func(name string) error {
+		switch {
+		case strings.EqualFold(name, "title"):
+			return ofType(dec.Decode(&page.Title))
+		case strings.EqualFold(name, "next_url"):
+			return ofType(dec.Decode(&next))
+		case strings.EqualFold(name, "items"):
+			return eachItem(dec, page.addItem)
 		}
+		return ofType(dec.Decode(&struct{}{})) // anything else
+	})
+	page.Title = foldText(page.Title, MaxTitle)
+	if next != "" {
+		page.AddLink(next, Outlink{Kind: LinkNext})
 	}
-	if err := json.Unmarshal(bytes.TrimPrefix(in.Body, []byte("\xef\xbb\xbf")), &feed); err != nil {
+	if err != nil && len(page.Outlinks) == 0 {
 		return fmt.Errorf("%w: JSON that is not a feed: %w", ErrUnsupported, err)
 	}
-	page.Robots.NoIndex, page.Charset, page.Title = true, charsetUTF8, foldText(feed.Title, MaxTitle)
-	for _, item := range feed.Items {
-		link := Outlink{Kind: LinkFeed, Anchor: foldText(item.Title, MaxAnchor), Modified: w3cTime(item.DateModified)}
-		for _, ref := range [...]string{item.URL, item.ExternalURL} {
-			if ref != "" {
-				page.AddLink(ref, link)
-			}
+	page.Robots.NoIndex, page.Charset, page.Truncated = true, charsetUTF8, err != nil
+	return nil
+}
+
+// ofType is an error of decoding, unless it is that of a value of another type, which counts as none.
+func ofType(err error) error {
+	var other *json.UnmarshalTypeError
+	if errors.As(err, &other) {
+		return nil
+	}
+	return err
+}
+
+// feedItem is what is read of an item of a JSON feed.
+type feedItem struct {
+	URL          string
+	ExternalURL  string `json:"external_url"`
+	Title        string
+	DateModified string `json:"date_modified"`
+}
+
+func (p *Page) addItem(item *feedItem) {
+	link := Outlink{Kind: LinkFeed, Anchor: foldText(item.Title, MaxAnchor), Modified: w3cTime(item.DateModified)}
+	for _, ref := range [...]string{item.URL, item.ExternalURL} {
+		if ref != "" {
+			p.AddLink(ref, link)
 		}
 	}
-	if feed.NextURL != "" {
-		page.AddLink(feed.NextURL, Outlink{Kind: LinkNext})
+}
+
+// Why JSON is not a feed, or not read to its end, although it is JSON.
+var (
+	errShape = errors.New("no object with a list of items")
+	errItems = errors.New("too many items")
+)
+
+// eachMember calls fn with the name of each member of the object that comes next; fn must read the value.
+func eachMember(dec *json.Decoder, fn func(name string) error) error {
+	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
+		return cmp.Or(err, errShape)
 	}
-	return nil
+	for dec.More() {
+		name, err := dec.Token()
+		if err == nil {
+			err = fn(name.(string)) // the decoder takes no other
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := dec.Token()
+	return err
+}
+
+// eachItem calls fn with each item of the list that comes next.
+func eachItem(dec *json.Decoder, fn func(*feedItem)) error {
+	if token, err := dec.Token(); err != nil || token == nil { // null: none
+		return err
+	} else if token != json.Delim('[') {
+		return errShape
+	}
+	for n := 0; dec.More(); n++ {
+		if n == maxRefs {
+			return errItems
+		}
+		var item feedItem
+		if err := ofType(dec.Decode(&item)); err != nil {
+			return err
+		}
+		fn(&item)
+	}
+	_, err := dec.Token()
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +81,28 @@ func TestFeedsAndSitemaps(t *testing.T) {
 			"<?xml-stylesheet href='x'?><rss><item><link>/1</link></item></rss>", "", "feed http://a.example/1 \"\"\n"},
 		{"RSS by an older name", "application/x-rss+xml", "<!DOCTYPE rss [<!ENTITY nbsp '&#160;'>]>" +
 			"<rss><item><link>/1</link></item></rss>", "", "feed http://a.example/1 \"\"\n"},
+		{"URLs that are not escaped", "text/xml", "<urlset><url><loc>/?a=1&section=2&copy=3&lt=4</loc></url>" +
+			"<url><loc>/?a&amp;reg=1&#38;b&eacute;&x;&</loc></url></urlset>", "",
+			"sitemap http://a.example/?a=1&section=2&copy=3&lt=4 \"\"\n" +
+				"sitemap http://a.example/?a&reg=1&b%C3%A9&x;& \"\"\n"},
+		{"attributes that are not escaped", "application/atom+xml", "<feed><entry><link href='/?a=1&section=2'/>" +
+			"<title>a &lt b &copy; c</title></entry></feed>", "",
+			"feed http://a.example/?a=1&section=2 \"a &lt b © c\"\n"},
+		{"changefreq in capitals", "text/xml",
+			"<urlset><url><loc>/1</loc><changefreq>Daily</changefreq></url></urlset>", "",
+			"sitemap http://a.example/1 \"\" every 86400\n"},
+		{"sitemap that says UTF-16 and is ASCII", "text/xml", "<?xml version='1.0' encoding='utf-16'?>" +
+			"<urlset><url><loc>/1</loc></url></urlset>", "", "sitemap http://a.example/1 \"\"\n"},
+		{"sitemap without type and declaration", "", "<urlset><url><loc>/1</loc></url></urlset>", "",
+			"sitemap http://a.example/1 \"\"\n"},
+		{"RSS with HTML in it", "text/xml", "<rss><channel><description><![CDATA[<html><a href=/no>]]></description>" +
+			"<item><link>/1</link></item></channel></rss>", "", "feed http://a.example/1 \"\"\n"},
+		{"RSS with HTML in it, without type", "", "<?xml version='1.0'?><rss><channel>" +
+			"<title><![CDATA[<html>]]></title><item><link>/1</link></item></channel></rss>", "<html>",
+			"feed http://a.example/1 \"\"\n"},
+		{"sitemap in plain text", "text/plain", "\xef\xbb\xbfhttp://a.example/1\r\n\r\n HTTPS://b.example/2?x=(1) \n" +
+			"http://a.example/1\n", "http://a.example/1",
+			"sitemap http://a.example/1 \"\"\nsitemap https://b.example/2?x=(1) \"\"\n"},
 		{"index", "application/xml", `<sm:sitemapindex xmlns:sm="x">` +
 			`<sm:sitemap><sm:loc>http://b.example/s.xml.gz</sm:loc></sm:sitemap></sm:sitemapindex>`, "",
 			"sitemap http://b.example/s.xml.gz \"\"\n"},
@@ -144,6 +167,39 @@ news</title><link>http://a.example/</link><image><title>logo</title></image>
 	}
 }
 
+// TestJSONFeedOfStranger: a JSON feed takes little memory, whatever a server sends, and what was read before a fault
+// counts.
+func TestJSONFeedOfStranger(t *testing.T) {
+	for name, c := range map[string]struct {
+		body, links string
+		truncated   bool
+	}{
+		"cut": {`{"items":[{"url":"/1"},{"url":"/2"},{"url":"/3`,
+			"feed http://a.example/1 \"\"\nfeed http://a.example/2 \"\"\n", true},
+		"other types": {`{"title":1,"next_url":{},"items":["x",null,{"url":"/1","title":[]},{"url":2}]}`,
+			"feed http://a.example/1 \"\"\n", false},
+		"no items": {`{"items":null,"x":[[{"items":[{"url":"/no"}]}]],"next_url":"/2"}`,
+			"next http://a.example/2 \"\"\n", false},
+	} {
+		p, err := parsed(t, "application/feed+json", c.body)
+		if got := linksOf(p); err != nil || got != c.links || p.Truncated != c.truncated || !p.Robots.NoIndex {
+			t.Errorf("%s: truncated %t, noindex %t, %v, links\n%swant\n%s",
+				name, p.Truncated, p.Robots.NoIndex, err, got, c.links)
+		}
+	}
+	body := `{"items":[{"url":"/1"}` + strings.Repeat(",{}", 1<<20) + `]}`
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p, err := parsed(t, "application/feed+json", body)
+	if err != nil || len(p.Outlinks) != 1 || !p.Truncated {
+		t.Errorf("%d links, truncated %t, %v", len(p.Outlinks), p.Truncated, err)
+	}
+	runtime.ReadMemStats(&after)
+	if most := uint64(8 * len(body)); after.TotalAlloc-before.TotalAlloc > most {
+		t.Errorf("%d bytes of items took %d", len(body), after.TotalAlloc-before.TotalAlloc)
+	}
+}
+
 // TestLargeSitemap: a sitemap gives MaxSitemapLinks links, no more.
 func TestLargeSitemap(t *testing.T) {
 	var b strings.Builder
@@ -155,6 +211,50 @@ func TestLargeSitemap(t *testing.T) {
 	p, err := parsed(t, "text/xml", b.String())
 	if err != nil || len(p.Outlinks) != parse.MaxSitemapLinks || p.LinksDropped != 10 || !p.Truncated {
 		t.Errorf("%d links, %d dropped, truncated %t, %v", len(p.Outlinks), p.LinksDropped, p.Truncated, err)
+	}
+}
+
+// TestTextSitemap: a text of nothing but URLs is a sitemap, as long as one in XML may be. Other texts are pages,
+// whatever URLs they have.
+func TestTextSitemap(t *testing.T) {
+	const urls, cut = 30_000, 1 << 20
+	var b strings.Builder
+	for i := range urls {
+		fmt.Fprintf(&b, "http://a.example/a-directory-with-a-long-name/page-%d\n", i)
+	}
+	text := strings.TrimSuffix(b.String(), "\n")
+	before := strings.Count(text[:cut], "\n")
+	for name, c := range map[string]struct {
+		body, more string
+		truncated  bool
+		links      int
+	}{
+		"at once":     {text, "", false, urls},
+		"in two":      {text[:cut], text[cut:], false, urls},
+		"cut":         {text[:cut], "", true, before},
+		"with a word": {text + "\nend", "", false, parse.MaxLinks},
+	} {
+		u, _ := urlkey.Parse("http://a.example/sitemap.txt")
+		in := &parse.Input{URL: u, ContentType: "text/plain", Body: []byte(c.body), Truncated: c.truncated}
+		if c.more != "" {
+			in.More = strings.NewReader(c.more)
+		}
+		var p parse.Page
+		err := parse.New(parse.Options{}).Parse(in, &p)
+		isList := name != "with a word"
+		if err != nil || len(p.Outlinks) != c.links || p.Robots.NoIndex != isList || p.Truncated == isList {
+			t.Errorf("%s: %d links, want %d; noindex %t, truncated %t, %v",
+				name, len(p.Outlinks), c.links, p.Robots.NoIndex, p.Truncated, err)
+		}
+		if got := parse.IsSitemap([]byte(c.body[:8<<10])); !got {
+			t.Errorf("%s: its start is none of a sitemap", name)
+		}
+	}
+	for _, body := range []string{"", "\n\n", "http://a.example/1\n", "see\nhttp://a.example/\nhttp://b.example/\n",
+		"http://a.example/1 one\nhttp://a.example/2 two\n", "ftp://a.example/\nftp://b.example/\n"} {
+		if p, err := parsed(t, "text/plain", body); err != nil || p.Robots.NoIndex || parse.IsSitemap([]byte(body)) {
+			t.Errorf("%q: noindex %t, %v", body, p.Robots.NoIndex, err)
+		}
 	}
 }
 

@@ -60,6 +60,7 @@ func mediaType(in *Input) string {
 		switch {
 		case isGzip(in.Body):
 			return typeGzip
+		case isLinkList(in.Body): // a text in it may have "<html"
 		case string(rootOf(in.Body)) == "html" || bytes.Contains(in.Body[:min(len(in.Body), 512)], []byte("<html")):
 			return typeXHTML
 		}
@@ -244,6 +245,9 @@ func sniff(body []byte) string {
 	}
 	if isBinary(body) {
 		return shortMagic(body)
+	}
+	if isLinkList(body) { // without an XML declaration, too
+		return typeXML
 	}
 	s := bytes.TrimLeft(bytes.TrimPrefix(body[:min(len(body), 512)], []byte("\xef\xbb\xbf")), " \t\r\n\f")
 	if bytes.HasPrefix(s, []byte("<?xml")) {

@@ -30,7 +30,7 @@ const (
 	LinkPrev                      // link rel=prev
 	LinkRefresh                   // meta refresh, or Refresh in the header of the response
 	LinkText                      // a URL in plain text
-	LinkSitemap                   // an entry of a sitemap or of a sitemap index
+	LinkSitemap                   // an entry of a sitemap, also of one in plain text, or of a sitemap index
 	LinkFeed                      // an entry of a feed
 	LinkRequisite                 // an image, script or style sheet of the page; only with Options.Requisites
 	LinkForm                      // the action of a form with method GET; only with Options.Forms
@@ -234,9 +234,10 @@ func (p *Page) reset(in *Input) {
 // must use it, so that Outlinks keeps its promises. l.URL is ignored; l.Anchor must be valid UTF-8 and is cut at
 // MaxAnchor bytes.
 //
-// A reference to this page itself is ignored; one to a part of it counts in SelfLinks. A known pair of target and
-// anchor is not added again, but counts in its Repeats; its NoFollow becomes false if l.NoFollow is. References of
-// other schemes, broken ones and those beyond the bounds count in LinksDropped.
+// A reference to a part of this page counts in SelfLinks. One to the page itself is ignored if it is empty or of
+// another kind than an anchor or text. A known pair of target and anchor is not added again, but counts in its Repeats;
+// its NoFollow becomes false if l.NoFollow is. References of other schemes, broken ones and those beyond the bounds
+// count in LinksDropped.
 func (p *Page) AddLink(ref string, l Outlink) {
 	fragment := strings.IndexByte(ref, '#')
 	if (fragment == 0 || ref == "") && p.Base == p.URL {

@@ -2,7 +2,13 @@
 
 package parse
 
-import "time"
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"strings"
+	"time"
+)
 
 // sitemapEnd handles the end of an element in a sitemap or sitemap index (sitemaps.org). Of an entry it reads loc and
 // lastmod and changefreq. Priority is ignored: sites set it to whatever they want, and nobody checks.
@@ -13,7 +19,8 @@ func (w *xmlWalk) sitemapEnd(name string) {
 	case "url", "sitemap":
 		if loc := w.fields["loc"]; loc != "" {
 			w.page.AddLink(loc, Outlink{
-				Kind: LinkSitemap, Modified: w3cTime(w.fields["lastmod"]), Every: changeEvery[w.fields["changefreq"]],
+				Kind: LinkSitemap, Modified: w3cTime(w.fields["lastmod"]),
+				Every: changeEvery[strings.ToLower(w.fields["changefreq"])],
 			})
 		}
 		clear(w.fields)
@@ -43,3 +50,83 @@ func w3cTime(s string) int64 {
 	}
 	return 0
 }
+
+// leastURLs is the number of URLs that make a text a sitemap: a file with one says where something is.
+const leastURLs = 2
+
+// isURLList reports whether a text is a sitemap as sitemaps.org has it for plain text: a URL on each line, and nothing
+// else. It mostly knows after the first line.
+func isURLList(text []byte) bool {
+	urls := 0
+	for len(text) > 0 {
+		var line []byte
+		if line, text = textLine(text); len(line) == 0 {
+			continue
+		}
+		if !beginsURL(line) || bytes.ContainsAny(line, " \t\"<>") {
+			return false
+		}
+		urls++
+	}
+	return urls >= leastURLs
+}
+
+// beginsURL reports whether a line is an absolute URL of the web.
+func beginsURL(line []byte) bool {
+	scheme, _, ok := bytes.Cut(line[:min(len(line), len("https://"))], []byte("://"))
+	return ok && (isFold(scheme, "http") || isFold(scheme, "https"))
+}
+
+// urlList adds the links of a sitemap in plain text: whole lines of Body, and with Input.More what follows these, of
+// which begun is the first part.
+func (p *Page) urlList(in *Input, lines, begun []byte) {
+	p.limit = MaxSitemapLinks
+	p.Robots.NoIndex = true
+	p.addLines(lines)
+	if in.More != nil {
+		p.moreLines(io.MultiReader(bytes.NewReader(begun), in.More), MaxSitemapBytes-len(lines))
+	}
+}
+
+func (p *Page) addLines(text []byte) {
+	for len(text) > 0 {
+		var line []byte
+		line, text = textLine(text)
+		p.addLine(line)
+	}
+}
+
+func (p *Page) addLine(line []byte) {
+	if len(line) > 0 {
+		p.AddLink(string(line), Outlink{Kind: LinkSitemap})
+	}
+}
+
+// moreLines adds the links of further lines, of at most so many bytes. What begins a line at the end of these is left
+// out.
+func (p *Page) moreLines(r io.Reader, most int) {
+	from := &io.LimitedReader{R: r, N: int64(most)}
+	lines := bufio.NewScanner(from)
+	var last []byte
+	for lines.Scan() {
+		p.addLine(last)
+		last = append(last[:0], bytes.TrimSpace(lines.Bytes())...)
+	}
+	if lines.Err() != nil || from.N <= 0 {
+		p.Truncated = true
+		return
+	}
+	p.addLine(last)
+}
+
+// textLine returns the first line of a text, without white space around it, and what follows it.
+func textLine(text []byte) (line, rest []byte) {
+	line = text
+	if end := bytes.IndexAny(text, "\r\n"); end >= 0 {
+		line, rest = text[:end], text[end+1:]
+	}
+	return bytes.TrimSpace(line), rest
+}
+
+// wholeLines returns a text up to its last line end.
+func wholeLines(text []byte) []byte { return text[:bytes.LastIndexAny(text, "\r\n")+1] }

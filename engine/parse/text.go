@@ -12,7 +12,8 @@ import (
 // plainScratch is memory for transcoding.
 var plainScratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// parsePlain is the Parser for plain text. The first line is the title; URLs in the text are links.
+// parsePlain is the Parser for plain text. The first line is the title; URLs in the text are links. A text of nothing
+// but URLs is a sitemap.
 func parsePlain(in *Input, page *Page) error {
 	scratch := plainScratch.Get().(*[]byte)
 	defer plainScratch.Put(scratch)
@@ -28,6 +29,15 @@ func parsePlain(in *Input, page *Page) error {
 	page.Text, page.Truncated = w.out, d.cut || w.full
 	first, _, _ := bytes.Cut(page.Text, []byte{'\n'})
 	page.Title = string(bytes.TrimRight(first[:runeCut(first, maxPlainTitle)], " "))
+	list := d.text
+	if in.Truncated || in.More != nil {
+		list = wholeLines(list) // the last line may be a part of a URL
+	}
+	if isURLList(list) {
+		page.Truncated = d.cut // its text, which is not indexed, may be
+		page.urlList(in, list, d.text[len(list):])
+		return nil
+	}
 	for rest := page.Text; len(rest) > 0; {
 		at, n := findURL(rest)
 		if n == 0 {

@@ -19,7 +19,7 @@ import (
 // lead to pages but are not pages: their links are read, and they are not indexed. Other XML is not parsed.
 func parseXML(in *Input, page *Page) error {
 	w := xmlWalk{page: page, fields: map[string]string{}}
-	if IsSitemap(in.Body) && (in.More != nil || len(in.Body) > sitemapPart) {
+	if isXMLSitemap(in.Body) && (in.More != nil || len(in.Body) > sitemapPart) {
 		return w.parts(in)
 	}
 	page.Truncated = in.More != nil
@@ -51,8 +51,13 @@ func parseGzip(in *Input, page *Page) error {
 	return err
 }
 
-// IsSitemap reports whether what a body begins with is a sitemap or a sitemap index, or a gzip file of one.
+// IsSitemap reports whether what a body begins with is a sitemap or a sitemap index, a gzip file of one, or a sitemap
+// in plain text.
 func IsSitemap(start []byte) bool {
+	return isXMLSitemap(start) || isURLList(wholeLines(bytes.TrimPrefix(start, []byte("\xef\xbb\xbf"))))
+}
+
+func isXMLSitemap(start []byte) bool {
 	if isGzip(start) {
 		z, err := gzip.NewReader(bytes.NewReader(start))
 		if err != nil {
@@ -79,12 +84,22 @@ func decodeXML(in *Input) decoded {
 				rest = bytes.TrimLeft(rest, " \t\r\n=")
 				if len(rest) > 0 && (rest[0] == '"' || rest[0] == '\'') {
 					label, _, _ := bytes.Cut(rest[1:], rest[:1])
-					own.ContentType = typeXML + ";charset=" + string(label)
+					own.ContentType = typeXML + ";charset=" + readable(string(label))
 				}
 			}
 		}
 	}
 	return decode(nil, &own, false)
+}
+
+// readable is the label of a declaration that was read as ASCII: one that says UTF-16, as programs write that made the
+// text in memory first, is wrong. HTML has the same rule.
+func readable(label string) string {
+	switch canonicalLabel(label) {
+	case "utf-16le", "utf-16be":
+		return charsetUTF8
+	}
+	return label
 }
 
 // xmlWalk is one pass over the elements of an XML document.
@@ -178,7 +193,7 @@ func (w *xmlWalk) run(in *Input) error {
 		case xml.EndTagToken:
 			w.end(localName(w.lexer.Text()))
 		case xml.TextToken:
-			w.add(html.UnescapeString(string(data[:min(len(data), maxField)])))
+			w.add(resolved(string(data[:min(len(data), maxField)])))
 		case xml.CDATAToken:
 			w.add(string(w.lexer.Text()))
 		}
@@ -213,10 +228,36 @@ func (w *xmlWalk) readAttributes() (closed bool) {
 func (w *xmlWalk) attr(name string) string {
 	for _, a := range w.attrs {
 		if string(a.name) == name {
-			return html.UnescapeString(string(a.value))
+			return resolved(string(a.value))
 		}
 	}
 	return ""
+}
+
+// resolved is a text with its references resolved, those of HTML too. In XML each ends with a semicolon: "&section=2"
+// is what a program wrote that does not escape its URLs, and no section sign.
+func resolved(s string) string {
+	var b strings.Builder
+	for {
+		at := strings.IndexByte(s, '&')
+		if at < 0 {
+			break
+		}
+		n := 1
+		for n < len(s)-at && n < maxCharacterReference && (isAlnum(s[at+n]) || s[at+n] == '#') {
+			n++
+		}
+		b.WriteString(s[:at])
+		if n < len(s)-at && s[at+n] == ';' {
+			b.WriteString(html.UnescapeString(s[at : at+n+1]))
+			n++
+		} else {
+			b.WriteString(s[at : at+n])
+		}
+		s = s[at+n:]
+	}
+	b.WriteString(s)
+	return b.String()
 }
 
 // end ends an element.
