@@ -71,7 +71,8 @@ func (d *Document) info(info lib.Value) {
 	defer func() { _ = recover() }() // the text is readable even if the dictionary is broken
 	text := func(key string) string {
 		s := strings.ToValidUTF8(info.Key(key).Text(), "\ufffd")
-		return strings.TrimSpace(s[:min(len(s), maxStrings)])
+		s = strings.ToValidUTF8(s[:min(len(s), maxStrings)], "") // without a part of a character at the end
+		return strings.TrimSpace(s)
 	}
 	d.Title, d.Author, d.Subject, d.Keywords = text("Title"), text("Author"), text("Subject"), text("Keywords")
 	d.Created, d.Modified = date(text("CreationDate")), date(text("ModDate"))

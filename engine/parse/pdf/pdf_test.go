@@ -220,3 +220,13 @@ func FuzzExtract(f *testing.F) {
 		}
 	})
 }
+
+// TestLongTitle: a title is cut between characters.
+func TestLongTitle(t *testing.T) {
+	title := "<FEFF" + strings.Repeat("7DB2", 3000) + ">"
+	d := pdf.Extract(file("/Info 3 0 R", "<</Type /Catalog /Pages 2 0 R>>", "<</Type /Pages /Kids [] /Count 0>>",
+		"<</Title "+title+">>"))
+	if !utf8.ValidString(d.Title) || len(d.Title) < 4000 || strings.Trim(d.Title, "網") != "" {
+		t.Errorf("%d bytes, valid %t: %.20q…", len(d.Title), utf8.ValidString(d.Title), d.Title)
+	}
+}
