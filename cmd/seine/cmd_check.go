@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 
@@ -48,7 +49,7 @@ func checkURLCommand(c *console) *cobra.Command {
 				o.MustExist, o.ReadOnly = true, true
 				asked := func(s store) error {
 					check := func(u string) (engine.URLCheck, error) { return s.Check(u, scope) }
-					return c.checkURLs(urls, check, f.json)
+					return c.checkURLs(cmd.Context(), urls, check, f.json)
 				}
 				return f.openOr(cmd, true, func() error {
 					o, err := f.asMade(cmd, o)
@@ -60,7 +61,7 @@ func checkURLCommand(c *console) *cobra.Command {
 			}
 			checker := engine.NewURLChecker(o)
 			check := func(u string) (engine.URLCheck, error) { return checker.Check(u, scope), nil }
-			return c.checkURLs(urls, check, f.json)
+			return c.checkURLs(cmd.Context(), urls, check, f.json)
 		},
 	}
 	f.settings(cmd, inCheckURL)
@@ -73,14 +74,18 @@ func checkURLCommand(c *console) *cobra.Command {
 // checkFunc checks one URL.
 type checkFunc func(raw string) (engine.URLCheck, error)
 
-func (c *console) checkURLs(urls []string, check checkFunc, asJSON bool) error {
+func (c *console) checkURLs(ctx context.Context, urls []string, check checkFunc, asJSON bool) error {
 	return c.lines(func(w *bufio.Writer) error {
 		for _, u := range urls {
-			run := c.checkURL
-			if u == "-" {
-				run = c.checkLines
+			err := ctx.Err()
+			switch {
+			case err != nil:
+			case u == "-":
+				err = c.checkLines(ctx, w, check, asJSON)
+			default:
+				err = c.checkURL(w, u, check, asJSON)
 			}
-			if err := run(w, u, check, asJSON); err != nil {
+			if err != nil {
 				return err
 			}
 		}
@@ -101,10 +106,13 @@ func (c *console) checkURL(w io.Writer, raw string, check checkFunc, asJSON bool
 }
 
 // checkLines checks each line of standard input; a line has at most 16 MiB.
-func (c *console) checkLines(w io.Writer, _ string, check checkFunc, asJSON bool) error {
-	sc := bufio.NewScanner(c.in)
+func (c *console) checkLines(ctx context.Context, w io.Writer, check checkFunc, asJSON bool) error {
+	sc := bufio.NewScanner(c.input(ctx))
 	sc.Buffer(make([]byte, 64<<10), 16<<20)
 	for sc.Scan() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := c.checkURL(w, sc.Text(), check, asJSON); err != nil {
 			return err
 		}

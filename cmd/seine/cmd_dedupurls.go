@@ -44,7 +44,8 @@ func dedupURLsCommand(c *console) *cobra.Command {
 				var r engine.DedupURLsReport
 				err := lists.into(c.out, func(w [4]io.Writer) (err error) {
 					r, err = s.DedupURLs(cmd.Context(), engine.DedupURLsOptions{
-						Files: files, Stdin: c.in, New: w[0], Known: w[1], Duplicates: w[2], Refused: w[3],
+						Files: files, Stdin: c.input(cmd.Context()),
+						New: w[0], Known: w[1], Duplicates: w[2], Refused: w[3],
 					})
 					return err
 				})

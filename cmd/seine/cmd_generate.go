@@ -105,7 +105,7 @@ func freegenCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			lines := engine.InjectOptions{Files: files, Stdin: c.in}
+			lines := engine.InjectOptions{Files: files, Stdin: c.input(cmd.Context())}
 			f.before = func() error {
 				r, err := trySeeds(cmd.Context(), options, &lines)
 				switch {

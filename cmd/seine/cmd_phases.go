@@ -37,7 +37,7 @@ func injectCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o.Stdin = c.in
+			o.Stdin = c.input(cmd.Context())
 			if o.URLs, o.Files, err = f.seedsToInject(seeds); err != nil {
 				return err
 			}

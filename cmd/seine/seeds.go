@@ -25,7 +25,7 @@ func (f *flags) seedsToCrawl(
 	cmd *cobra.Command, c *console, o *engine.Options, urls []string,
 ) (*engine.InjectOptions, error) {
 	urls, files := standardInput(urls, f.seedFiles())
-	seeds := &engine.InjectOptions{URLs: urls, Files: files, Stdin: c.in}
+	seeds := &engine.InjectOptions{URLs: urls, Files: files, Stdin: c.input(cmd.Context())}
 	f.before = func() error {
 		_, err := trySeeds(cmd.Context(), *o, seeds)
 		if err != nil {
