@@ -133,16 +133,26 @@ func fetchCommand(c *console) *cobra.Command {
 	return cmd
 }
 
-// fetchAll fetches segments one after another, until the limits on all of them together are reached.
+// fetchAll fetches segments one after another, until the limits on all of them together are reached. One whose hosts
+// give nothing does not keep the others from it. The error says that none gave anything.
 func (c *console) fetchAll(
 	cmd *cobra.Command, e *engine.Engine, numbers []uint32, limits engine.Limits, f *flags,
 ) error {
-	start := time.Now()
+	start, got := time.Now(), false
+	var nothing error
 	for i, n := range numbers {
 		r, err := c.fetch(cmd, e, engine.FetchOptions{Segment: n, Limits: limits}, f)
-		if err != nil {
+		switch more := len(numbers) - i - 1; {
+		case err == nil:
+			got = true
+		case !errors.Is(err, errNoPage):
 			return err
+		case more > 0 || got:
+			if err := c.ended(cmd, r.Cause, f); err != nil {
+				return err
+			}
 		}
+		nothing = err
 		var reached bool
 		limits, reached = left(limits, r, time.Since(start))
 		start = time.Now()
@@ -150,9 +160,24 @@ func (c *console) fetchAll(
 		if !reached && cmd.Context().Err() == nil || more == 0 {
 			continue
 		}
-		return c.report(notBegun{more}, f.json)
+		if err := c.report(notBegun{more}, f.json); err != nil {
+			return err
+		}
+		break
 	}
-	return nil
+	if got {
+		return nil
+	}
+	return nothing
+}
+
+// ended says why a fetch ended, to people.
+func (c *console) ended(cmd *cobra.Command, cause engine.Cause, f *flags) error {
+	if f.json { // the report has it
+		return nil
+	}
+	_, err := fmt.Fprintf(c.out, "ended: %s\n", advice(cmd, plainLine(cause.String())))
+	return err
 }
 
 // notBegun is the number of segments that were to be fetched, too.
@@ -185,11 +210,10 @@ func (c *console) fetch(
 	switch {
 	case r.NothingFetched():
 		return r, nothingFetched(r.Cause)
-	case f.json || r.Cause.Kind == engine.CauseDone && r.Cause.Help == "":
+	case r.Cause.Kind == engine.CauseDone && r.Cause.Help == "":
 		return r, nil
 	}
-	_, err = fmt.Fprintf(c.out, "ended: %s\n", advice(cmd, plainLine(r.Cause.String())))
-	return r, err
+	return r, c.ended(cmd, r.Cause, f)
 }
 
 func parseCommand(c *console) *cobra.Command {
