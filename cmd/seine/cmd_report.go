@@ -71,10 +71,14 @@ func reportTableCommand(c *console, kind engine.ReportKind) *cobra.Command {
 	return cmd
 }
 
+// alignedRows is the number of rows of a table that are held to line up.
+const alignedRows = 10_000
+
 // table prints rows in columns that line up, below their names.
 func (c *console) table(columns []string, rows iter.Seq2[engine.ReportRow, error]) error {
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, strings.Join(columns, "\t"))
+	n := 0
 	for row, err := range rows {
 		if err != nil {
 			w.Flush()
@@ -82,6 +86,11 @@ func (c *console) table(columns []string, rows iter.Seq2[engine.ReportRow, error
 		}
 		if _, err := fmt.Fprintln(w, row); err != nil {
 			return err
+		}
+		if n++; n%alignedRows == 0 {
+			if err := w.Flush(); err != nil {
+				return err
+			}
 		}
 	}
 	return w.Flush()

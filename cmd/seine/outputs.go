@@ -145,8 +145,7 @@ func replace(o output) (*replacement, error) {
 		}
 		mode = p.info.Mode().Perm()
 	}
-	// The name is nobody else's: a file that happens to have it may be an input.
-	file, err := os.OpenFile(fmt.Sprintf("%s.%d.tmp", p.path, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	file, err := createBeside(p.path, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -159,6 +158,25 @@ func replace(o output) (*replacement, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// besideTries is the number of names that createBeside tries.
+const besideTries = 1000
+
+// createBeside creates a temporary file beside another. The name is nobody else's: a file that happens to have it may
+// be an input, or what a command left that was killed. In a container each has the same process number.
+func createBeside(path string, mode fs.FileMode) (file *os.File, err error) {
+	for n := range besideTries {
+		name := fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
+		if n > 0 {
+			name = fmt.Sprintf("%s.%d.%d.tmp", path, os.Getpid(), n)
+		}
+		file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return file, err
 }
 
 // put makes it the file.
