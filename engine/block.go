@@ -28,10 +28,9 @@ func (e *Engine) Block(hosts ...string) error {
 		return fmt.Errorf("blocking hosts: %w", err)
 	}
 	w := e.w
-	if err := w.store.Apply(func(b *storage.Batch) error { return w.admission.WriteBlock(b, keys) }); err != nil {
+	if err := w.block(keys); err != nil {
 		return fmt.Errorf("blocking hosts: %w", err)
 	}
-	w.admission.Block(keys)
 	return e.change(func(_ *settings, f *fetching) error {
 		if f != nil {
 			f.pool.CutRefused()
@@ -56,10 +55,9 @@ func (e *Engine) Unblock(hosts ...string) error {
 	w := e.w
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()
-	if err := w.store.Apply(func(b *storage.Batch) error { return w.admission.WriteUnblock(b, keys) }); err != nil {
+	if err := w.unblock(keys); err != nil {
 		return fmt.Errorf("unblocking hosts: %w", err)
 	}
-	w.admission.Unblock(keys)
 	return e.change(func(_ *settings, f *fetching) error {
 		if c := e.crawl.Load(); c != nil && f != nil { // at once: the crawl may be about to end
 			c.tasks.readmit()
@@ -67,6 +65,28 @@ func (e *Engine) Unblock(hosts ...string) error {
 		}
 		return nil
 	})
+}
+
+// block blocks hosts in the store and in memory.
+func (w *work) block(keys []urlkey.HostKey) error {
+	w.blockMu.Lock()
+	defer w.blockMu.Unlock()
+	err := w.store.Apply(func(b *storage.Batch) error { return w.admission.WriteBlock(b, keys) })
+	if err == nil {
+		w.admission.Block(keys)
+	}
+	return err
+}
+
+// unblock ends that.
+func (w *work) unblock(keys []urlkey.HostKey) error {
+	w.blockMu.Lock()
+	defer w.blockMu.Unlock()
+	err := w.store.Apply(func(b *storage.Batch) error { return w.admission.WriteUnblock(b, keys) })
+	if err == nil {
+		w.admission.Unblock(keys)
+	}
+	return err
 }
 
 // Blocked returns the hosts that are blocked, ordered by domain.

@@ -62,6 +62,8 @@ type work struct {
 	crawldbMu crawldbLock
 	indexMu   sync.Locker
 	sendMu    sync.Mutex // one goroutine at a time calls the index writers; no other lock is taken after it
+	// blockMu is held while hosts are blocked, or no longer: the store and memory change in the same order.
+	blockMu sync.Mutex
 	// crawling says that a crawl hands out what is due, so Generate must not. It changes under crawldbMu.
 	crawling atomic.Bool
 }
