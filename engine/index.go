@@ -245,16 +245,20 @@ func (x *indexing) skip(key urlkey.Key, known bool) error {
 	return nil
 }
 
+// shownNothing is a title or text to show of a document from which an index filter took it: without any, the page's own
+// is shown.
+const shownNothing = " "
+
 // showChanges makes hits show what index filters changed, and titles as they are indexed.
 func (x *indexing) showChanges(d *index.Document) {
 	if d.Title != x.text.Title && d.ShowTitle == "" {
-		d.ShowTitle = d.Title
+		d.ShowTitle = cmp.Or(d.Title, shownNothing)
 	}
 	if d.Text == x.text.Text {
 		return
 	}
 	if d.ShowText == "" {
-		d.ShowText = d.Text
+		d.ShowText = cmp.Or(d.Text, shownNothing)
 	}
 	if slices.Equal(d.Content, x.text.Content) {
 		d.Content = nil // the filter does not say which part of its text is content

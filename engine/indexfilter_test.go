@@ -52,6 +52,43 @@ func TestIndexFilterText(t *testing.T) {
 	}
 }
 
+// TestIndexFilterTakesAway: of what a filter takes out of a document hits show nothing.
+func TestIndexFilterTakesAway(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, "<title>Log of the keeper</title><p>The keeper wrote the secret word herring.")
+	}))
+	defer server.Close()
+	for _, field := range []string{"title", "text"} {
+		o := siteOptions(t)
+		o.NoIndex = false
+		o.IndexFilters = []policy.IndexFilter{policy.IndexFilterFunc(
+			func(d *index.Document, _ *storage.Record, _ *storage.ParseText) string {
+				if field == "text" {
+					d.Text = ""
+				} else {
+					d.Title = ""
+				}
+				return ""
+			},
+		)}
+		e := open(t, o)
+		if _, err := e.Crawl(t.Context(), crawlFrom(server.URL)); err != nil {
+			t.Fatal(err)
+		}
+		title, snippet := "Log of the keeper", ""
+		if field == "title" {
+			title, snippet = server.URL+"/", "The keeper wrote the secret word herring."
+		}
+		r, err := e.Search(t.Context(), "keeper", engine.SearchOptions{Deadline: patient})
+		if err != nil || len(r.Hits) != 1 || r.Hits[0].Title != title || r.Hits[0].Snippet != snippet {
+			t.Errorf("without %s: %+v, %v", field, r.Hits, err)
+		}
+		mustClose(t, e)
+	}
+}
+
 // TestIndexFilterKey: which page a document is, and whether it is up to date, is nothing that a filter can change.
 func TestIndexFilterKey(t *testing.T) {
 	t.Parallel()

@@ -218,7 +218,9 @@ func (w *work) describe(h *index.Hit, r *storage.Record, q index.Query, o Search
 	if err != nil || !ok {
 		return hit, err
 	}
-	hit.Title = cmp.Or(h.ShowTitle, text.Title, hit.Title)
+	if h.ShowTitle != shownNothing {
+		hit.Title = cmp.Or(h.ShowTitle, text.Title, hit.Title)
+	}
 	if text.Flags&storage.FlagNoSnippet != 0 {
 		return hit, nil
 	}
@@ -241,6 +243,9 @@ func (w *work) describe(h *index.Hit, r *storage.Record, q index.Query, o Search
 // characters that the page allows, 0 for any.
 func (w *work) snippet(h *index.Hit, q index.Query, text *storage.ParseText, most int) index.Snippet {
 	var o index.SnippetOptions
+	if h.ShowText == shownNothing {
+		return index.Snippet{}
+	}
 	if most > 0 && most < snippetLength {
 		o.Length = most
 	}
