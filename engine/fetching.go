@@ -113,7 +113,8 @@ func (w *work) countSealed(ctx context.Context, source *visit.Source, number uin
 			return fmt.Errorf("parse record %s of segment %d: %w", sc.Key(), number, err)
 		}
 		took := time.Duration(o.TookMS) * time.Millisecond
-		if err := source.Spent(sc.Key(), number, frontier.Cost{URLs: 1, Bytes: int64(o.Bytes), Time: took}); err != nil {
+		cost := frontier.Cost{URLs: 1, Bytes: int64(o.Bytes), Time: took}
+		if err := source.Spent(sc.Key(), number, cost); err != nil {
 			return err
 		}
 	}

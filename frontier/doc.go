@@ -41,9 +41,9 @@
 // address: one URL, or, for a host without delay, several that are requested one after the other on one connection.
 // Visits enter the ring in the order in which they became ready, except that a better host goes ahead by up to
 // PriorityBonus. Fetchers take them out, and Done sends the outcome back through the inbox. The shard computes the next
-// time from it (politeness.go), gives the next host of the address its turn, and parks the state: waiting, or dormant if
-// it has no URLs. When a window is down to a quarter of what it may hold and of what it held after its last refill, the
-// shard requests one; visits go on meanwhile.
+// time from it (politeness.go), gives the next host of the address its turn, and parks the state: waiting, or dormant
+// if it has no URLs. When a window is down to a quarter of what it may hold and of what it held after its last refill,
+// the shard requests one; visits go on meanwhile.
 //
 // What else a caller can do. Ask puts a URL that the source need not know before all others of its host: a
 // robots.txt redirect to another host waits for that host's turn like any other URL. SetDelay and SetFetchers change

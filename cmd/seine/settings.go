@@ -250,7 +250,7 @@ var settingGroups = []settingGroup{
 	}},
 	{"Content", []setting{
 		{name: "refuse-types", kind: aList, def: "image/*,audio/*,video/*,font/*", used: requesting,
-			help: "media types whose bodies are not downloaded",
+			help: "media types whose bodies are not downloaded; a robots.txt is, whatever its type",
 			into: func(o *engine.Options) any { return &o.RefuseTypes }},
 		{name: "pdf", kind: aSwitch, def: "true", used: parsing,
 			help: "read PDF files, each in a process with bounded memory and time"},

@@ -15,7 +15,7 @@ import (
 )
 
 // SelectHost offers to keep the best URLs of a host that are due at now (in ms), admitted and not taken: as many as
-// keep keeps, and those among which they were chosen. Generate chooses here, a crawl by Window; see dueReader.choose for
+// keep keeps, and those among which they were chosen. Generate chooses so, a crawl by Window; see dueReader.choose for
 // the order. keep is used by one goroutine; taken gets a key that is valid until it returns. Any number of goroutines
 // may call it, for one host too.
 func (p *Phases) SelectHost(

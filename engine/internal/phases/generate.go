@@ -372,8 +372,8 @@ func (g *generation) addressOf(rd storage.Reader, h urlkey.HostKey) (string, err
 
 // allowed returns how many URLs that were never requested the budgets of a host and of its domain still allow; spent:
 // nothing of it may be requested. What fetch would not request is not chosen: the fetchlists would never come to an
-// end. The URLs in unfinished fetchlists count, since they may be fetched before crawldb knows of it; those of them that
-// were requested before count too, until then.
+// end. The URLs in unfinished fetchlists count, since they may be fetched before crawldb knows of it; those of them
+// that were requested before count too, until then.
 func (g *generation) allowed(
 	rd storage.Reader, h urlkey.HostKey, domain *domainChoice, marked *markedSet,
 ) (left int64, spent bool, err error) {
