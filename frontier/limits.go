@@ -20,8 +20,8 @@ const (
 
 	// maxFetchers caps Options.Fetchers and SetFetchers, and so the ring.
 	maxFetchers = 1 << 20
-	// maxOwnDelay caps Refill.Delay, which is kept in 32 bits, in milliseconds.
-	maxOwnDelay = 24 * 24 * time.Hour
+	// maxDelay caps delays. That of a host is kept in 32 bits, in milliseconds; and many times a delay is a pause.
+	maxDelay = 24 * 24 * time.Hour
 	// maxOwnPerHost caps Refill.PerHost, which is kept in 8 bits.
 	maxOwnPerHost = 255
 

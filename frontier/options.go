@@ -86,7 +86,7 @@ type Options struct {
 	// Source is required.
 	Source Source
 	// Delay is the least time from the end of a visit to the start of the next to the same host: 0 means 1 s,
-	// negative means none. Refill.Delay overrides it for one host, SetDelay changes it.
+	// negative means none, and more than 24 days are 24. Refill.Delay overrides it for one host, SetDelay changes it.
 	Delay time.Duration
 	// AddressDelay is the same for an IP address: 0 means 250 ms, or none when Delay is none; negative means
 	// none.

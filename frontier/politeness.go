@@ -79,7 +79,8 @@ func (o *Options) pace(delay time.Duration) *pace {
 	if p.perDomain == 0 && delay >= 0 {
 		p.perDomain = defaultPerDomain
 	}
-	p.delay, p.addressDelay, p.perDomain = max(p.delay, 0), max(p.addressDelay, 0), max(p.perDomain, 0)
+	p.delay, p.addressDelay = min(max(p.delay, 0), maxDelay), min(max(p.addressDelay, 0), maxDelay)
+	p.perDomain = max(p.perDomain, 0)
 	p.factor, p.factorNone = max(p.factor, 0), max(p.factorNone, 0)
 	return p
 }
@@ -111,14 +112,14 @@ func (p *pace) delayOf(v *visitState) time.Duration {
 	if d == 0 {
 		factor = p.factorNone
 	}
-	d = max(d, min(v.crawlDelay, p.o.MaxCrawlDelay))
+	d = max(d, min(v.crawlDelay, p.o.MaxCrawlDelay, maxDelay))
 	return max(d, min(time.Duration(factor*float64(v.responseTime)), failureMax))
 }
 
 // setDelay stores Refill.Delay, in 32 bits, so that a visit state stays in its size class of 448 bytes.
 func (v *visitState) setDelay(d time.Duration) {
 	if d > 0 {
-		d = (min(d, maxOwnDelay) + time.Millisecond - 1) / time.Millisecond
+		d = (min(d, maxDelay) + time.Millisecond - 1) / time.Millisecond
 	}
 	v.ownDelay = int32(max(d, -1))
 }

@@ -3,6 +3,7 @@
 package frontier
 
 import (
+	"math"
 	"math/rand/v2"
 	"net/netip"
 	"testing"
@@ -144,5 +145,43 @@ func TestPausesAreBounded(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestHugeDelays: the longest delays that there are make pauses long, however often they are doubled, and none short.
+func TestHugeDelays(t *testing.T) {
+	const huge = time.Duration(math.MaxInt64)
+	for name, c := range map[string]struct {
+		o Options
+		r Refill
+	}{
+		"of all hosts":   {o: Options{Delay: huge}},
+		"of addresses":   {o: Options{Delay: huge, AddressDelay: huge}},
+		"of a host":      {r: Refill{Delay: huge}},
+		"of robots.txt":  {o: Options{MaxCrawlDelay: huge}, r: Refill{CrawlDelay: huge}},
+		"of slow answer": {o: Options{Delay: huge}, r: Refill{ResponseTime: huge}},
+	} {
+		c.o.Source = nothing{}
+		o, err := c.o.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := o.pace(o.Delay)
+		s := newShard(&o, p, newRegistry(o.MaxHosts), func(netip.Addr) *shard { return nil }, 0, 0)
+		v, _ := s.names.wake("com,a,)", 0, func() *shard { return s })
+		v.refilling = true
+		s.refilling++
+		s.refilled(v, &c.r, 0, 0, 0)
+		v.slow = slowMax
+		const year = 365 * 24 * time.Hour
+		if d := p.wait(v); d < year {
+			t.Errorf("%s: the delay is %s", name, d)
+		}
+		for _, kind := range []OutcomeKind{Fetched, Throttled, HostFailure} {
+			next, _ := p.after(v, &Outcome{Kind: kind}, moment(year), rand.New(rand.NewPCG(1, 2)))
+			if pause := next.sub(moment(year)); pause <= 0 {
+				t.Errorf("%s: the pause after outcome %d is %s", name, kind, pause)
+			}
+		}
 	}
 }

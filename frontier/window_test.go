@@ -90,7 +90,7 @@ func TestOwnDelay(t *testing.T) {
 		{1, time.Millisecond},
 		{time.Second, time.Second},
 		{time.Second + 1, time.Second + time.Millisecond},
-		{1 << 62, maxOwnDelay},
+		{1 << 62, maxDelay},
 	} {
 		var v visitState
 		if v.setDelay(c.own); p.least(&v) != c.want {
