@@ -147,13 +147,20 @@ func (o *Options) finishMove() (kept string, err error) {
 		return "", nil
 	}
 	if o.hasStore() {
-		kept = filepath.Join(o.Dir, damagedName)
-		for n := 2; exists(fsys, kept); n++ { // what an earlier repair kept stays
-			kept = filepath.Join(o.Dir, fmt.Sprintf("%s.%d", damagedName, n))
-		}
+		kept = freeName(fsys, filepath.Join(o.Dir, damagedName))
 		if err := storage.Move(o.FS, store, kept); err != nil {
 			return "", err
 		}
 	}
 	return kept, storage.Move(o.FS, made, store)
+}
+
+// freeName is a name that nothing has, or that with the first number behind it that makes it so: what an earlier repair
+// kept stays.
+func freeName(fsys warc.FS, name string) string {
+	free := name
+	for n := 2; exists(fsys, free); n++ {
+		free = fmt.Sprintf("%s.%d", name, n)
+	}
+	return free
 }

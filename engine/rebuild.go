@@ -341,8 +341,9 @@ func (o *Options) mendFile(fsys warc.FS, path string, changed *[]string) error {
 
 // setAside gives a file another name.
 func (o *Options) setAside(path, why string, changed *[]string) error {
-	*changed = append(*changed, fmt.Sprintf("%s: %s: it is %s.damaged now", path, why, path))
-	return storage.Move(o.FS, path, path+".damaged")
+	name := freeName(storage.NewWARCFS(o.FS), path+".damaged")
+	*changed = append(*changed, fmt.Sprintf("%s: %s: it is %s now", path, why, name))
+	return storage.Move(o.FS, path, name)
 }
 
 // inherit begins the new store with what no WARC file says: the settings of the directory, the seeds' hosts and what

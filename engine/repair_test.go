@@ -5,6 +5,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -298,5 +299,27 @@ func TestRepairLowered(t *testing.T) {
 	r, err := engine.Repair(ctx, o)
 	if err != nil || r.Found.Problems != 1 || r.Left.Problems > 0 {
 		t.Fatalf("%v: %s\n%s\n%s", err, r, r.Found, r.Left)
+	}
+}
+
+// TestRepairKeepsStrays: each repair keeps the files that are none of its own, beside those that earlier ones kept.
+func TestRepairKeepsStrays(t *testing.T) {
+	o, _ := crawled(t, anyHostWeb(t, 2, 3))
+	name := filepath.Join(o.Dir, "warc", "seine-00000077-00000.warc.gz")
+	kept := []string{name + ".damaged", name + ".damaged.2", name + ".damaged.3"}
+	for i := range kept {
+		if err := os.WriteFile(name, fmt.Appendf(nil, "file %d of somebody else", i), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r, err := engine.Repair(ctx, o)
+		if err != nil || r.Left.Problems > 0 {
+			t.Fatal(err, r)
+		}
+	}
+	for i, k := range kept {
+		text, err := os.ReadFile(k)
+		if want := fmt.Sprintf("file %d of somebody else", i); err != nil || string(text) != want {
+			t.Errorf("%s has %q, %v, want %q", k, text, err, want)
+		}
 	}
 }
