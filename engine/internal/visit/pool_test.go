@@ -126,24 +126,31 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestConditional: a known URL is requested with the validators that its last version left.
+// TestConditional: a known URL is requested with the validators that its last version left, but for an ETag of *, which
+// would ask whether there is any version.
 func TestConditional(t *testing.T) {
 	w := newWorld(t, admission.Options{})
-	known := w.url("http://a.example/known")
-	w.must(w.store.Apply(func(b *storage.Batch) error {
-		return b.Set(storage.Crawldb(), []byte(known.Key()), storage.AppendRecord(nil, &storage.Record{
-			Status: storage.StatusFetched, Segment: 1, ETag: `"e"`, LastModified: "Wed, 04 Mar 2026 05:00:00 GMT",
+	known, star := w.url("http://a.example/known"), w.url("http://a.example/star")
+	for url, etag := range map[urlkey.URL]string{known: `"e"`, star: "*"} {
+		r := storage.Record{Status: storage.StatusFetched, Segment: 1, ETag: etag}
+		if url == known {
+			r.LastModified = "Wed, 04 Mar 2026 05:00:00 GMT"
+		}
+		w.must(w.store.Apply(func(b *storage.Batch) error {
+			return b.Set(storage.Crawldb(), []byte(url.Key()), storage.AppendRecord(nil, &r))
 		}))
-	}))
+	}
 	w.web.set(known.String(), status(304))
 	l := newList(w, "http://a.example/new")
 	l.add(Choice{Key: known.Key(), Known: true})
+	l.add(Choice{Key: star.Key(), Known: true})
 	l.add(Choice{Key: w.url("http://a.example/lost").Key(), Known: true})
-	if c := w.start(NewHosts(w.env), l, 1, Limits{}).finished(); c.NotModified != 1 || c.Gone != 2 {
+	if c := w.start(NewHosts(w.env), l, 1, Limits{}).finished(); c.NotModified != 1 || c.Gone != 3 {
 		t.Errorf("%+v", c)
 	}
 	for _, r := range w.web.requests() {
-		if has := r.IfNoneMatch == `"e"` && r.IfModifiedSince != ""; has != (r.URL == known) {
+		has := r.IfNoneMatch == `"e"` && r.IfModifiedSince != ""
+		if has != (r.URL == known) || !has && r.IfNoneMatch+r.IfModifiedSince != "" {
 			t.Errorf("%s: %q, %q", r.URL, r.IfNoneMatch, r.IfModifiedSince)
 		}
 	}

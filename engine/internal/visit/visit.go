@@ -465,6 +465,9 @@ func (x *visit) conditional(u urlkey.URL, tag uint8) (req *fetch.Request, of uin
 	if err != nil {
 		return nil, 0, fmt.Errorf("validators of %s: %w", u, err)
 	}
+	if r.ETag == "*" { // not quoted, it would mean: if there is no page at all
+		r.ETag = ""
+	}
 	if !ok || r.Segment == 0 || r.ETag == "" && r.LastModified == "" {
 		return req, 0, nil
 	}
