@@ -103,11 +103,11 @@ func (r *CachingResolver) Lookup(ctx context.Context, host string) ([]netip.Addr
 	if a, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		return []netip.Addr{a}, nil
 	}
-	if addrs := r.o.Hosts[host]; len(addrs) > 0 {
-		return addrs, nil
-	}
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
+	}
+	if addrs := r.o.Hosts[host]; len(addrs) > 0 {
+		return addrs, nil
 	}
 	for {
 		a, mine := r.entry(host)

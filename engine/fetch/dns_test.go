@@ -358,7 +358,9 @@ func TestResolverNames(t *testing.T) {
 	})
 	r := fetch.NewResolver(fetch.ResolverOptions{
 		Servers: []netip.AddrPort{dead.addr, l.addr},
-		Hosts:   fetch.Hosts{"known.example": {netip.MustParseAddr("192.0.2.9")}},
+		Hosts: fetch.Hosts{
+			"known.example": {netip.MustParseAddr("192.0.2.9")}, "localhost": {netip.MustParseAddr("192.0.2.9")},
+		},
 	})
 	for host, want := range map[string]string{
 		"www.example":                        "192.0.2.1",
@@ -381,6 +383,20 @@ func TestResolverNames(t *testing.T) {
 	}
 	if _, err := fetch.ParseServers("dns.example"); err == nil {
 		t.Error("ParseServers accepts a name")
+	}
+}
+
+// TestLoadHosts: names of a hosts file are those of URLs: in lower case, without a final dot, in ASCII.
+func TestLoadHosts(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "hosts")
+	text := "# names\n127.0.0.9 Bücher.example. two.EXAMPLE # more\n::1\ttwo.example\n127.0.0.8 a_b\n"
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got, err := fetch.LoadHosts(name)
+	const want = "map[a_b:[127.0.0.8] two.example:[127.0.0.9 ::1] xn--bcher-kva.example:[127.0.0.9]]"
+	if err != nil || fmt.Sprint(got) != want {
+		t.Errorf("%v, %v, want %s", got, err, want)
 	}
 }
 

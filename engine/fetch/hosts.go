@@ -8,6 +8,9 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // Hosts maps names, in lower case and without a final dot, to addresses. These names are never looked up in DNS.
@@ -35,6 +38,13 @@ func LoadHosts(path string) (Hosts, error) {
 		}
 		for _, name := range words[1:] {
 			name = strings.ToLower(strings.TrimSuffix(name, "."))
+			if strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) {
+				u, err := urlkey.Parse("http://" + name + "/")
+				if err != nil {
+					return nil, fmt.Errorf("hosts file %s, line %d: %q: %w", path, n, name, err)
+				}
+				name = u.Host()
+			}
 			hosts[name] = append(hosts[name], addr)
 		}
 	}
