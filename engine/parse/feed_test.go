@@ -229,10 +229,13 @@ func TestTextSitemap(t *testing.T) {
 		truncated  bool
 		links      int
 	}{
-		"at once":     {text, "", false, urls},
-		"in two":      {text[:cut], text[cut:], false, urls},
-		"cut":         {text[:cut], "", true, before},
-		"with a word": {text + "\nend", "", false, parse.MaxLinks},
+		"at once":        {text, "", false, urls},
+		"in two":         {text[:cut], text[cut:], false, urls},
+		"cut":            {text[:cut], "", true, before},
+		"with a word":    {text + "\nend", "", false, parse.MaxLinks},
+		"gzip":           {zipped(text), "", false, urls},
+		"gzip in two":    {zipped(text)[:9<<10], zipped(text)[9<<10:], false, urls},
+		"two URLs, gzip": {zipped("http://a.example/1\nhttp://a.example/2"), "", false, 2},
 	} {
 		u, _ := urlkey.Parse("http://a.example/sitemap.txt")
 		in := &parse.Input{URL: u, ContentType: "text/plain", Body: []byte(c.body), Truncated: c.truncated}
@@ -246,7 +249,7 @@ func TestTextSitemap(t *testing.T) {
 			t.Errorf("%s: %d links, want %d; noindex %t, truncated %t, %v",
 				name, len(p.Outlinks), c.links, p.Robots.NoIndex, p.Truncated, err)
 		}
-		if got := parse.IsSitemap([]byte(c.body[:8<<10])); !got {
+		if got := parse.IsSitemap([]byte(c.body[:min(8<<10, len(c.body))])); !got && len(c.body) > 8<<10 {
 			t.Errorf("%s: its start is none of a sitemap", name)
 		}
 	}
@@ -256,6 +259,15 @@ func TestTextSitemap(t *testing.T) {
 			t.Errorf("%q: noindex %t, %v", body, p.Robots.NoIndex, err)
 		}
 	}
+}
+
+// zipped is a text as a gzip file.
+func zipped(text string) string {
+	var b strings.Builder
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	io.WriteString(z, text)
+	z.Close()
+	return b.String()
 }
 
 // TestLongSitemap: a sitemap may be as long as sitemaps.org permits, plain or in gzip, at once or with what follows
@@ -270,16 +282,9 @@ func TestLongSitemap(t *testing.T) {
 		}
 		return b.String() + "</urlset>", entries
 	}
-	zip := func(text string) string {
-		var b strings.Builder
-		z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-		io.WriteString(z, text)
-		z.Close()
-		return b.String()
-	}
 	text, entries := long(20 << 20)
 	over, most := long(60 << 20)
-	zipped := zip(text)
+	zipped := zipped(text)
 	for name, c := range map[string]struct {
 		mediaType, body, more string
 		least, most           int

@@ -26,47 +26,72 @@ func parseXML(in *Input, page *Page) error {
 	return w.run(in)
 }
 
-// parseGzip is the Parser for gzip files. On the web, gzip files of XML are sitemaps. Others are not parsed.
+// parseGzip is the Parser for gzip files. On the web, gzip files of XML, or of nothing but URLs, are sitemaps. Others
+// are not parsed.
 func parseGzip(in *Input, page *Page) error {
 	z, err := gzip.NewReader(in.all())
 	if err != nil {
 		return fmt.Errorf("%w: %q", ErrUnsupported, page.MediaType)
 	}
-	head := make([]byte, 512)
+	head := make([]byte, rootSearched)
 	n, _ := io.ReadFull(z, head)
-	if !bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf")), " \t\r\n"), []byte("<")) {
+	head = head[:n]
+	isXML := bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n"), []byte("<"))
+	if !isXML && !isTextSitemap(head, len(head) < rootSearched) {
 		return fmt.Errorf("%w: %q", ErrUnsupported, page.MediaType)
 	}
 	inner := *in
-	inner.Body, err = io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head[:n]), z), sitemapPart))
+	inner.Body, err = io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head), z), sitemapPart))
 	inner.ContentType, inner.More = typeXML, nil
 	if err == nil && len(inner.Body) == sitemapPart {
 		inner.More = z
 	}
 	inner.Truncated = in.Truncated || err != nil || inner.More != nil
 	damaged := err != nil
-	if err = parseXML(&inner, page); damaged {
-		page.Truncated = true
+	switch {
+	case isXML:
+		err = parseXML(&inner, page)
+	case isTextSitemap(inner.Body, !inner.Truncated):
+		inner.ContentType = typePlain
+		err = parsePlain(&inner, page)
+	default:
+		return fmt.Errorf("%w: %q", ErrUnsupported, page.MediaType)
 	}
+	page.Truncated = page.Truncated || damaged
 	return err
 }
 
 // IsSitemap reports whether what a body begins with is a sitemap or a sitemap index, a gzip file of one, or a sitemap
 // in plain text.
 func IsSitemap(start []byte) bool {
-	return isXMLSitemap(start) || isURLList(wholeLines(bytes.TrimPrefix(start, []byte("\xef\xbb\xbf"))))
+	start = unzipped(start)
+	return isXMLSitemap(start) || isTextSitemap(start, false)
+}
+
+// isTextSitemap reports whether a text is a sitemap in plain text. Unless it is whole, its last line may be a part.
+func isTextSitemap(text []byte, whole bool) bool {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if !whole {
+		text = wholeLines(text)
+	}
+	return isURLList(text)
+}
+
+// unzipped is what a body begins with; of a gzip file, what its content does.
+func unzipped(start []byte) []byte {
+	if !isGzip(start) {
+		return start
+	}
+	z, err := gzip.NewReader(bytes.NewReader(start))
+	if err != nil {
+		return nil
+	}
+	head := make([]byte, rootSearched)
+	n, _ := io.ReadFull(z, head) // it may be a part of the file
+	return head[:n]
 }
 
 func isXMLSitemap(start []byte) bool {
-	if isGzip(start) {
-		z, err := gzip.NewReader(bytes.NewReader(start))
-		if err != nil {
-			return false
-		}
-		head := make([]byte, rootSearched)
-		n, _ := io.ReadFull(z, head)
-		start = head[:n]
-	}
 	root := string(rootOf(start))
 	return root == "urlset" || root == "sitemapindex"
 }
