@@ -27,7 +27,8 @@ func initCommand(c *console) *cobra.Command {
 		Short: "write the settings of a new data directory into DIR/" + settingsFile,
 		Long: "Writes DIR/" + settingsFile + " with every setting, its default and its meaning, as comments.\n" +
 			"Settings that are given here as flags or by --set are set. URLs go to DIR/" + seedsFile + ",\n" +
-			"with which every crawl of the directory begins. Every command reads the file; edit it as you like.",
+			"with which every crawl of the directory begins. Every command reads the file; edit it as you like.\n" +
+			"With a password or a key in it, nobody else can read it.",
 		Example: "  seine init --dir nets --contact https://your.site/crawler --scope domain https://example.org/\n" +
 			"  seine crawl --dir nets",
 		Args: cobra.ArbitraryArgs,
@@ -89,13 +90,19 @@ func (f *flags) initialise(urls []string) (written []string, err error) {
 	}
 	if len(urls) > 0 {
 		seeds := filepath.Join(dir, seedsFile)
-		if err := writeNew(seeds, strings.Join(urls, "\n")+"\n"); err != nil {
+		if err := writeNew(seeds, strings.Join(urls, "\n")+"\n", 0o644); err != nil {
 			return nil, err
 		}
 		written = append(written, seeds)
 		given["seeds"] = strings.Join(append(fileNames(given["seeds"]), seedsFile), ",")
 	}
-	if err := writeNew(f.run.ownFile, settingsText(given)); err != nil {
+	mode := fs.FileMode(0o644)
+	for name, text := range given {
+		if shown(name, text) != text { // a password or key
+			mode = 0o600
+		}
+	}
+	if err := writeNew(f.run.ownFile, settingsText(given), mode); err != nil {
 		for _, name := range written {
 			err = errors.Join(err, os.Remove(name))
 		}
@@ -125,8 +132,8 @@ func relativeTo(dir string, k kind, text string) string {
 }
 
 // writeNew writes a file that must not exist. Where it cannot be written whole, none is left.
-func writeNew(name, text string) error {
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+func writeNew(name, text string, mode fs.FileMode) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
 		return &usageError{fmt.Errorf("%s exists already and is not overwritten: edit it, or remove it and run init "+
 			"again", name)}

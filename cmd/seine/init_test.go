@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestInitSecrets: nobody else can read a settings file with a password or key, which "seine init" wrote; others can.
+func TestInitSecrets(t *testing.T) {
+	for setting, secret := range map[string]bool{
+		"index-login=me:word":                            true,
+		"index-api-key=abc":                              true,
+		"proxy=http://me:word@127.0.0.1:3128":            true,
+		"index-to=solr=https://me:word@a.example/solr/x": true,
+		"proxy=http://127.0.0.1:3128":                    false,
+		"index-to=solr=https://a.example/solr/x":         false,
+		"host-pages=9":                                   false,
+	} {
+		dir := filepath.Join(t.TempDir(), "data")
+		var out bytes.Buffer
+		args := []string{"init", "--dir", dir, "--set", setting}
+		if status := run(args, strings.NewReader(""), io.Discard, &out); status != 0 {
+			t.Fatal(out.String())
+		}
+		info, err := os.Stat(filepath.Join(dir, settingsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mode := info.Mode().Perm(); (mode&0o077 == 0) != secret {
+			t.Errorf("%s: the mode is %v", setting, mode)
+		}
+	}
+}
