@@ -178,11 +178,8 @@ func (l *lexer) name(x *lexeme) {
 		return
 	}
 	rest := l.text[l.at:]
-	colon := 0
-	for colon < len(rest) && (rest[colon]|0x20 >= 'a' && rest[colon]|0x20 <= 'z') {
-		colon++
-	}
-	if colon == 0 || colon >= len(rest) || rest[colon] != ':' {
+	colon := fieldNameEnd(rest)
+	if colon == 0 || colon >= len(rest) || rest[colon] != ':' || rest[0]|0x20 < 'a' || rest[0]|0x20 > 'z' {
 		return
 	}
 	f := queryFields[strings.ToLower(rest[:colon])]

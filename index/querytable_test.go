@@ -134,6 +134,7 @@ func TestQueryTable(t *testing.T) {
 	f(`title:mes*`, `title:mes*`, "")
 	f(`title:`, `title`, `column 7: title: needs something directly after it`)
 	f(`titel:mesh`, `?"titel mesh" titel mesh`, `column 1: unknown field "titel"; put a word with a colon in quotes`)
+	f(`shop_nr:7`, `?"shop nr 7" shop nr 7`, `column 1: unknown field "shop_nr"; put a word with a colon in quotes`)
 	f(`std::vector`, `?"std vector" std vector`, "")
 	f(`http://example.org/a`, `?"example org a" example org`, "")
 	f(`url:http://example.org/net`, `url:"example org net"`, "")
