@@ -28,7 +28,7 @@ func (e *Engine) Block(hosts ...string) error {
 		return fmt.Errorf("blocking hosts: %w", err)
 	}
 	w := e.w
-	if err := w.block(keys); err != nil {
+	if err := w.changeBlocked(keys, w.admission.WriteBlock, w.admission.Block); err != nil {
 		return fmt.Errorf("blocking hosts: %w", err)
 	}
 	return e.change(func(_ *settings, f *fetching) error {
@@ -55,7 +55,7 @@ func (e *Engine) Unblock(hosts ...string) error {
 	w := e.w
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()
-	if err := w.unblock(keys); err != nil {
+	if err := w.changeBlocked(keys, w.admission.WriteUnblock, w.admission.Unblock); err != nil {
 		return fmt.Errorf("unblocking hosts: %w", err)
 	}
 	return e.change(func(_ *settings, f *fetching) error {
@@ -67,24 +67,15 @@ func (e *Engine) Unblock(hosts ...string) error {
 	})
 }
 
-// block blocks hosts in the store and in memory.
-func (w *work) block(keys []urlkey.HostKey) error {
+// changeBlocked blocks hosts, or ends that, in the store and in memory: both in the same order.
+func (w *work) changeBlocked(
+	keys []urlkey.HostKey, write func(*storage.Batch, []urlkey.HostKey) error, note func([]urlkey.HostKey),
+) error {
 	w.blockMu.Lock()
 	defer w.blockMu.Unlock()
-	err := w.store.Apply(func(b *storage.Batch) error { return w.admission.WriteBlock(b, keys) })
+	err := w.store.Apply(func(b *storage.Batch) error { return write(b, keys) })
 	if err == nil {
-		w.admission.Block(keys)
-	}
-	return err
-}
-
-// unblock ends that.
-func (w *work) unblock(keys []urlkey.HostKey) error {
-	w.blockMu.Lock()
-	defer w.blockMu.Unlock()
-	err := w.store.Apply(func(b *storage.Batch) error { return w.admission.WriteUnblock(b, keys) })
-	if err == nil {
-		w.admission.Unblock(keys)
+		note(keys)
 	}
 	return err
 }

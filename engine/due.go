@@ -88,7 +88,7 @@ func (w *work) spentBudgets(now time.Time) (list []spentBudget) {
 			return errEnough
 		}
 		fresh := !slices.ContainsFunc(spent, func(s spentBudget) bool { return !s.pages })
-		if any, err := w.phases.AnyDue(w.store, h, now.UnixMilli(), fresh); err != nil || !any {
+		if due, err := w.phases.AnyDue(w.store, h, now.UnixMilli(), fresh); err != nil || !due {
 			return err // the scope, or another rule, keeps it back
 		}
 		for _, s := range spent {
