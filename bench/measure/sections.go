@@ -442,7 +442,7 @@ seine takes a fifth of bleve's time, with one goroutine, and makes an index of l
 		command: "cd bench/peers && go run . index",
 		what:    `The same queries in both indexes.`,
 		means: `
-seine answers words and phrases in a fifth of bleve's time. Two words that need not stand together take both about as
+seine answers words and phrases in a quarter of bleve's time. Two words that need not stand together take both about as
 long in an index as small as this; seine also looks how near to each other they stand. Both find the same documents
 except for differences between their stemmers.`,
 	},
