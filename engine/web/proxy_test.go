@@ -262,3 +262,35 @@ func TestProxyDenies(t *testing.T) {
 		t.Error("/healthz:", answer.Status)
 	}
 }
+
+// TestProxyDuplex: what a client sends while it is answered arrives through a proxy, too.
+func TestProxyDuplex(t *testing.T) {
+	s, _ := proxied(t)
+	const first, then = 200_000, 20_000
+	body, to := io.Pipe()
+	answered := make(chan bool)
+	go func() {
+		_, err := io.WriteString(to, strings.Repeat("no url\n", first))
+		select {
+		case <-answered:
+		case <-time.After(10 * time.Second): // it waits for all
+		}
+		_, failed := io.WriteString(to, strings.Repeat("no url\n", then))
+		to.CloseWithError(errors.Join(err, failed))
+	}()
+	r, err := http.NewRequest("POST", s.api+apiPath+"/dedup-urls?lists=refused", body)
+	must(t, err)
+	r.Header.Set("Authorization", "Bearer "+testToken)
+	r.Header.Set("Content-Type", "text/plain")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(answered)
+	text, err := io.ReadAll(answer.Body)
+	must(t, errors.Join(err, answer.Body.Close()))
+	if lines := strings.Count(string(text), `"list":"refused"`); lines != first+then ||
+		!strings.Contains(string(text), `{"report":{"lines":220000,`) {
+		t.Errorf("%d of %d lines, at the end %.200s", lines, first+then, text[max(len(text)-200, 0):])
+	}
+}
