@@ -70,7 +70,9 @@ func (c *cleaner) element(n *html.Node, depth int) bool {
 	if n.Namespace != "" || slices.Contains(dropped, n.DataAtom) || depth > depthMax { // SVG and MathML have namespaces
 		return false
 	}
-	if n.DataAtom == 0 { // an element of its own making is a box
+	// An element of its own making is a box. So is noscript: html.Render escapes no text in it, and a browser, which
+	// runs no scripts here, would find elements there.
+	if n.DataAtom == 0 || n.DataAtom == atom.Noscript {
 		n.Data, n.DataAtom = "span", atom.Span
 	}
 	link := ""

@@ -210,6 +210,7 @@ func TestHarmless(t *testing.T) {
 		`<img src="data:image/png;base64,AA" onload=x>`: `<img src="data:image/png;base64,AA"/>`,
 		`<form action=/act/stop><button formaction=x>`:  `<div><button></button></div>`,
 		`<svg><a href=x>y</a></svg><custom-one a=b>z`:   `<span>z</span>`,
+		`<p><noscript>&lt;a href=//b.example&gt;<b>c`:   `<p><span>&lt;a href=//b.example&gt;<b>c</b></span></p>`,
 		`<iframe srcdoc="<script>"></iframe><!-- x -->`: ``,
 		`<div style="position:fixed" dir=rtl>x</div>`:   `<div style="position:fixed" dir="rtl">x</div>`,
 	} {
