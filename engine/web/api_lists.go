@@ -62,10 +62,7 @@ func (h *Handler) dedupURLs(c *call) (any, error) {
 }
 
 func (l listing) answer(h *Handler, c *call) *Problem {
-	w := &lineWriter{d: deadlines{http.NewResponseController(c.w)}, patience: stallTime}
-	if h.o.Local {
-		w.patience = localTime
-	}
+	w := &lineWriter{d: deadlines{http.NewResponseController(c.w)}, patience: h.patience()}
 	_ = w.d.c.EnableFullDuplex() // refused lines are sent while others are read; HTTP/2 always can
 	w.b = bufio.NewWriterSize(&deadlineWriter{c.w, w}, 32<<10)
 	var lists []*listWriter

@@ -146,10 +146,7 @@ func (x export) answer(h *Handler, c *call) *Problem {
 		c.w.Header().Set("Content-Type", exports[x.format].mediaType)
 		return nil
 	}
-	w := &lineWriter{d: deadlines{http.NewResponseController(c.w)}, patience: stallTime}
-	if h.o.Local {
-		w.patience = localTime
-	}
+	w := &lineWriter{d: deadlines{http.NewResponseController(c.w)}, patience: h.patience()}
 	to := &beginWriter{to: &deadlineWriter{c.w, w}, begin: func() {
 		c.w.Header().Set("Content-Type", exports[x.format].mediaType)
 	}}

@@ -26,7 +26,7 @@ func (h *Handler) routeProfiles() {
 			return
 		}
 		defer leave()
-		lasting(w, r)
+		h.lasting(w, r)
 		if p := profile(w, r); p != nil {
 			p.write(w)
 		}

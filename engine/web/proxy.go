@@ -51,7 +51,7 @@ func NewProxy(c *Client, o Options) http.Handler {
 		clear(w.Header()) // the other process sets what secure did
 		// Some answers begin while their request is being sent: net/http would take the rest of it away.
 		_ = http.NewResponseController(w).EnableFullDuplex()
-		lasting(w, r)
+		h.lasting(w, r)
 		r.Body = sentBody{r.Body}
 		pass.ServeHTTP(&patientWriter{w, deadlines{http.NewResponseController(w)}}, r)
 	})

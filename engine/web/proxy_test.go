@@ -151,9 +151,13 @@ func TestProxySlots(t *testing.T) {
 type deadlineWatch struct {
 	*httptest.ResponseRecorder
 	write, latest time.Time
+	read          time.Time // the deadline that a read has
 }
 
-func (d *deadlineWatch) SetReadDeadline(time.Time) error { return nil }
+func (d *deadlineWatch) SetReadDeadline(at time.Time) error {
+	d.read = at
+	return nil
+}
 
 func (d *deadlineWatch) SetWriteDeadline(at time.Time) error {
 	d.write = at
@@ -292,5 +296,46 @@ func TestProxyDuplex(t *testing.T) {
 	if lines := strings.Count(string(text), `"list":"refused"`); lines != first+then ||
 		!strings.Contains(string(text), `{"report":{"lines":220000,`) {
 		t.Errorf("%d of %d lines, at the end %.200s", lines, first+then, text[max(len(text)-200, 0):])
+	}
+}
+
+// watchedBody is a body that notes the time that its first read has.
+type watchedBody struct {
+	io.Reader
+	w    *deadlineWatch
+	left time.Duration // 0: it was not read
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		b.left = time.Until(b.w.read)
+	}
+	return b.Reader.Read(p)
+}
+
+// TestPatienceOfOwner: what the owner's commands send may pause for as long as a command may last, as alone, where they
+// wait for standard input. Others must send each part in stallTime, also through a proxy.
+func TestPatienceOfOwner(t *testing.T) {
+	e := opened(t, t.TempDir())
+	h := New(e, Options{Local: true})
+	tcp := New(e, Options{Token: testToken})
+	for _, path := range []string{"/seeds", "/dedup-urls"} {
+		for _, c := range []struct {
+			name   string
+			h      http.Handler
+			passed string
+			within time.Duration
+		}{{"the owner", h, "", localTime}, {"passed on", h, passedForToken, stallTime}, {"tcp", tcp, "", stallTime}} {
+			w := &deadlineWatch{ResponseRecorder: httptest.NewRecorder()}
+			body := &watchedBody{Reader: strings.NewReader("http://a.example/\n"), w: w}
+			r := request("POST", apiPath+path, "", map[string]string{
+				"Content-Type": "text/plain", "Authorization": "Bearer " + testToken, passedHeader: c.passed,
+			})
+			r.Body = io.NopCloser(body)
+			c.h.ServeHTTP(w, r)
+			if w.Code != 200 || body.left > c.within || body.left < c.within/2 {
+				t.Errorf("%s, %s: status %d, a part may take %v: %s", path, c.name, w.Code, body.left, w.Body)
+			}
+		}
 	}
 }

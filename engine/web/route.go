@@ -129,7 +129,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, o *route) *Problem
 	}
 	c := &call{ctx: ctx, w: w, r: r, values: values}
 	if o.lasts || o.events {
-		lasting(w, r)
+		h.lasting(w, r)
 	}
 	v, err := o.do(h, c)
 	if err != nil {
@@ -176,11 +176,19 @@ type answerer interface {
 }
 
 // lasting lifts the bounds of a quick request: its context bounds it, and each part of what is read or written has
-// stallTime.
-func lasting(w http.ResponseWriter, r *http.Request) {
+// the patience of the handler.
+func (h *Handler) lasting(w http.ResponseWriter, r *http.Request) {
 	c := http.NewResponseController(w)
 	deadlines{c}.wait()
-	r.Body = &patientBody{ReadCloser: r.Body, d: deadlines{c}}
+	r.Body = &patientBody{r.Body, deadlines{c}, h.patience()}
+}
+
+// patience is the time in which a client must take or send a part: one of a command may come from somebody who types.
+func (h *Handler) patience() time.Duration {
+	if h.o.Local {
+		return localTime
+	}
+	return stallTime
 }
 
 // deadlines are those of the connection of a request.
@@ -193,14 +201,15 @@ func (d deadlines) wait() {
 	_ = d.c.SetWriteDeadline(none)
 }
 
-// patientBody is a body of which each part must come within stallTime.
+// patientBody is a body of which each part must come within a time.
 type patientBody struct {
 	io.ReadCloser
-	d deadlines
+	d        deadlines
+	patience time.Duration
 }
 
 func (b *patientBody) Read(p []byte) (int, error) {
-	_ = b.d.c.SetReadDeadline(soon())
+	_ = b.d.c.SetReadDeadline(time.Now().Add(b.patience))
 	n, err := b.ReadCloser.Read(p)
 	_ = b.d.c.SetReadDeadline(noDeadline)
 	return n, err

@@ -158,10 +158,7 @@ type lastLine struct {
 // error ends the stream, its last line says so; a stream that ends otherwise without its end is an error of the
 // connection.
 func (l list[T]) stream(h *Handler, c *call, entries iter.Seq2[T, error], skip int) *Problem {
-	w := &lineWriter{d: deadlines{http.NewResponseController(c.w)}, patience: stallTime}
-	if h.o.Local {
-		w.patience = localTime
-	}
+	w := &lineWriter{d: deadlines{http.NewResponseController(c.w)}, patience: h.patience()}
 	w.b = bufio.NewWriterSize(&deadlineWriter{c.w, w}, 32<<10)
 	limit, n := c.count("limit"), 0
 	if c.r.Method == http.MethodHead {
