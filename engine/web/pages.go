@@ -26,18 +26,33 @@ func (h *Handler) routePages() {
 	h.handle("GET", "/links", h.linksPage)
 	h.handle("GET", "/url", h.urlPage)
 	h.handle("GET", "/urls", h.urlsPage)
-	h.handle("GET", "/host", h.hostPage)
+	h.handle("GET", "/host", h.lastingPage(h.hostPage))
 	h.handle("GET", "/hosts", h.hostsPage)
 	h.handle("GET", "/crawl", h.crawlPage)
-	h.handle("GET", "/report/{kind}", h.reportPage)
+	h.handle("GET", "/report/{kind}", h.lastingPage(h.reportPage))
 	h.handle("GET", "/segments", h.segmentsPage)
 	h.handle("GET", "/log", h.logPage)
-	h.handle("POST", "/act/{name}", h.act)
+	h.handle("POST", "/act/{name}", h.lastingPage(h.act))
 	h.handle("GET", "/favicon.ico", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, (&page{base: h.o.Prefix}).Static("icon.svg"), http.StatusFound)
 	})
 	h.handle("GET", "/static/{version}/{name}", h.static)
 	h.mux.HandleFunc(h.o.Prefix+"/", h.noPage)
+}
+
+// lastingPage is a page of what may take longer than quickTime, as those operations of the API that last. Without it,
+// the time to read the request would end meanwhile, and with it the work: a host would be half deleted.
+func (h *Handler) lastingPage(fn http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		leave, ok := take(r.Context(), h.streams)
+		if !ok {
+			h.deny(w, r, busy())
+			return
+		}
+		defer leave()
+		h.lasting(w, r)
+		fn(&patientWriter{w, deadlines{http.NewResponseController(w)}}, r)
+	}
 }
 
 // page is what every template gets: the frame, and in Body what the page itself shows.

@@ -5,6 +5,7 @@ package web
 import (
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -113,6 +114,30 @@ func TestURLHeading(t *testing.T) {
 		body, err := h.render("url", &page{Body: v})
 		if err != nil || !strings.Contains(string(body), "<h2>"+c.says+"</h2>") {
 			t.Errorf("fetched at %s: the page does not say %q, %v", c.fetched, c.says, err)
+		}
+	}
+}
+
+// TestPagesLast: a button may take as long as the operation of the API that does the same, and so may a page that reads
+// as much as one: no deadline of the connection ends them. Others are quick.
+func TestPagesLast(t *testing.T) {
+	s := newSite(t)
+	h := New(s.e, Options{Token: testToken})
+	host, form := url.QueryEscape(s.host), url.Values{"host": {s.host}}.Encode()
+	for _, c := range []struct {
+		method, address, body string
+		lasts                 bool
+	}{
+		{"POST", "/act/recrawl", form, true}, {"GET", "/report/hosts", "", true},
+		{"GET", "/host?host=" + host, "", true}, {"GET", "/crawl", "", false}, {"POST", "/act/delete", form, true},
+	} {
+		const kind = "application/x-www-form-urlencoded"
+		r := request(c.method, c.address, c.body, map[string]string{"Content-Type": kind})
+		r.AddCookie(ours(h))
+		w := &deadlineWatch{ResponseRecorder: httptest.NewRecorder()}
+		h.ServeHTTP(w, r)
+		if w.read.IsZero() != c.lasts || w.Code >= 400 {
+			t.Errorf("%s %s: status %d, it must be read until %v", c.method, c.address, w.Code, w.read)
 		}
 	}
 }
