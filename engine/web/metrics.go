@@ -119,9 +119,13 @@ func (c *statusCollector) Collect(out chan<- prometheus.Metric) {
 		e.gauge("seine_crawl_fetchers", "Fetchers by what they do or wait for.", float64(f.Count),
 			"doing", string(f.Doing))
 	}
+	told := map[[2]string]bool{} // two index writers may fail: a metric that is there twice would spoil all
 	for _, a := range s.Alerts {
-		e.gauge("seine_alert", "1 for each alert that the status has.", 1, "kind", string(a.Kind),
-			"level", string(a.Level))
+		of := [2]string{string(a.Kind), string(a.Level)}
+		if !told[of] {
+			told[of] = true
+			e.gauge("seine_alert", "1 for each alert that the status has.", 1, "kind", of[0], "level", of[1])
+		}
 	}
 	e.memory(&s.Memory)
 	e.store(&s.Store)

@@ -26,8 +26,13 @@ var fullStatus = engine.Status{
 		Cause: engine.Cause{Kind: engine.CauseNone},
 	},
 	Fetchers: []engine.FetcherCount{{Doing: engine.DoingIdle, Count: 1}},
-	Alerts:   []engine.Alert{{Kind: engine.AlertMemory, Level: engine.AlertLook}},
-	Memory:   engine.MemoryStatus{Shares: []engine.MemoryShare{{Name: "cache"}}},
+	Alerts: []engine.Alert{
+		{Kind: engine.AlertWriter, Level: engine.AlertLook, Text: "a"}, // of two index writers
+		{Kind: engine.AlertWriter, Level: engine.AlertLook, Text: "b"},
+		{Kind: engine.AlertDiskSilent, Level: engine.AlertBroken},
+		{Kind: engine.AlertDiskSilent, Level: engine.AlertLook},
+	},
+	Memory: engine.MemoryStatus{Shares: []engine.MemoryShare{{Name: "cache"}}},
 	Store: engine.StoreStatus{
 		AsOf: time.Unix(1, 0), URLs: map[storage.Status]uint64{storage.StatusFetched: 1},
 		Segments: map[storage.SegmentState]int{storage.SegmentOpen: 1}, Ranges: []engine.RangeBytes{{Name: "crawldb"}},
