@@ -34,7 +34,7 @@ func newAxis(samples []engine.Sample, span time.Duration, now time.Time) axis {
 		return axis{}
 	}
 	a := axis{To: samples[len(samples)-1].Time}
-	if a.past = now.Sub(a.To) >= time.Minute; !a.past {
+	if a.past = now.Sub(a.To) >= time.Minute; !a.past && now.After(a.To) { // else the clock was set back
 		a.To = now
 	}
 	a.From = samples[0].Time.Add(-seconds(samples[0].Seconds))

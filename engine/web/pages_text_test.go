@@ -190,6 +190,10 @@ func TestCharts(t *testing.T) {
 	if a := newAxis(nil, 0, start); len(a.Steps) != 0 {
 		t.Error("an axis without samples has steps")
 	}
+	a = newAxis(samples, 0, samples[0].Time.Add(-time.Minute)) // the clock was set back
+	if last := samples[len(samples)-1].Time; !a.To.Equal(last) || len(a.Steps) == 0 {
+		t.Errorf("it ends at %v, the last sample is of %v", a.To, last)
+	}
 	for v, want := range map[float64]float64{0: 1, 0.3: 0.5, 7: 10, 50: 50, 51: 100, math.NaN(): 1} {
 		if got := roundUp(v); math.Abs(got-want) > 1e-9 {
 			t.Errorf("top of %g: %g, want %g", v, got, want)
