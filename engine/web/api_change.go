@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"mime/multipart"
 	"net/http"
 	"reflect"
 	"slices"
@@ -165,7 +164,7 @@ func (h *Handler) inject(c *call) (any, error) {
 	}
 	switch is {
 	case "multipart/form-data":
-		source := &seedParts{r: multipart.NewReader(c.r.Body, params["boundary"])}
+		source := newSeedParts(c.r.Body, params)
 		if err := source.options(&o, c.texts("file")); err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -280,6 +281,41 @@ func TestSeedsWhole(t *testing.T) {
 		must(t, err)
 		if answer.StatusCode != c.status || !strings.Contains(string(text), c.says) {
 			t.Errorf("%s, %s: status %d without %q: %s", c.query, c.kind, answer.StatusCode, c.says, text)
+		}
+	}
+}
+
+// endingBody is a body that notes that it was read to its end.
+type endingBody struct {
+	io.Reader
+	ended bool
+}
+
+func (b *endingBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	b.ended = b.ended || err == io.EOF
+	return n, err
+}
+
+// TestBodyEnds: a body of files is read to its end before its seeds are worked on. Until then net/http does not see
+// that a client goes away.
+func TestBodyEnds(t *testing.T) {
+	h := New(opened(t, t.TempDir()), Options{Token: testToken})
+	for _, path := range []string{"/seeds?file=a", "/dedup-urls?file=a"} {
+		var text strings.Builder
+		form := multipart.NewWriter(&text)
+		must(t, writeSeeds(form, engine.InjectOptions{URLs: []string{"http://a.example/"}}))
+		part, err := form.CreateFormField("file")
+		must(t, err)
+		fmt.Fprintln(part, "http://b.example/")
+		must(t, form.Close())
+		body := &endingBody{Reader: strings.NewReader(text.String())}
+		r := request("POST", apiPath+path, "", map[string]string{
+			"Content-Type": form.FormDataContentType(), "Authorization": "Bearer " + testToken,
+		})
+		r.Body = io.NopCloser(body)
+		if answer := answered(h, r); answer.StatusCode != 200 || !body.ended {
+			t.Errorf("%s: status %d, the body is read to its end: %v", path, answer.StatusCode, body.ended)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"mime/multipart"
 	"net/http"
 	"slices"
 	"strings"
@@ -47,7 +46,7 @@ func (h *Handler) dedupURLs(c *call) (any, error) {
 	switch is {
 	case "multipart/form-data":
 		var in engine.InjectOptions
-		source := &seedParts{r: multipart.NewReader(c.r.Body, params["boundary"])}
+		source := newSeedParts(c.r.Body, params)
 		if err := source.options(&in, c.texts("file")); err != nil {
 			return nil, err
 		}

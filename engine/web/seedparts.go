@@ -18,9 +18,15 @@ import (
 //
 // Parts are read when the engine comes to them: none is held in memory.
 type seedParts struct {
+	body  io.Reader
 	r     *multipart.Reader
 	part  *multipart.Part
 	index int // of the part that is read now
+}
+
+// newSeedParts reads a multipart body, whose boundary the parameters of its media type have.
+func newSeedParts(body io.Reader, params map[string]string) *seedParts {
+	return &seedParts{body: body, r: multipart.NewReader(body, params["boundary"])}
 }
 
 // urlsPart is the name of the part with seeds that stand alone.
@@ -49,7 +55,8 @@ func (s *seedParts) options(o *engine.InjectOptions, files []string) error {
 	return nil
 }
 
-// lastPart reads what is behind the parts that have names, which must be nothing.
+// lastPart reads what is behind the parts that have names, which must be nothing. It reads the body to its end: only
+// then net/http sees when the client goes away, which ends the work.
 type lastPart struct {
 	parts *seedParts
 }
@@ -58,7 +65,9 @@ func (l *lastPart) Read([]byte) (int, error) {
 	_, err := l.parts.r.NextPart()
 	switch {
 	case errors.Is(err, io.EOF):
-		return 0, io.EOF
+		if _, err = io.Copy(io.Discard, l.parts.body); err == nil {
+			return 0, io.EOF
+		}
 	case err == nil:
 		err = errors.New("it has more parts than urls and those that the parameter file names")
 	}
