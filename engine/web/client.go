@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/index"
@@ -43,6 +44,9 @@ type Client struct {
 	answered atomic.Bool // a request, after that of Dial
 }
 
+// answerTime is how long a process may take to say that it is there, which costs it nothing. Tests shorten it.
+var answerTime = 10 * time.Second
+
 // Errors of a Client alone.
 var (
 	// ErrGone: the process that had the data directory open ended before it answered.
@@ -52,15 +56,22 @@ var (
 	ErrNotAsked = errors.New("it ended before it was asked")
 )
 
-// Dial returns a client of the process that has a data directory open. The error says that there is no such process, or
-// that it serves no socket. When ctx ends, so do calls of methods without a context. The caller must call Close.
+// Dial returns a client of the process that has a data directory open. The error says that there is no such process,
+// that it serves no socket, or that it answers nothing, as while it is stopped. When ctx ends, so do calls of methods
+// without a context. The caller must call Close.
 func Dial(ctx context.Context, dir string) (*Client, error) {
 	c := &Client{dir: dir, ctx: ctx}
 	c.http.Transport = &http.Transport{
 		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return dialSocket(ctx, dir) },
 		DisableCompression: true,
 	}
-	response, err := c.send(ctx, http.MethodGet, "/healthz", nil, nil, "")
+	asked, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	response, err := c.send(asked, http.MethodGet, "/healthz", nil, nil, "")
+	if err != nil && asked.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("the process that has %s open does not answer: if it was stopped, as by Ctrl-Z, fg lets it "+
+			"go on", dir)
+	}
 	if err != nil {
 		return nil, err
 	}

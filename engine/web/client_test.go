@@ -3,10 +3,12 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
 )
@@ -57,5 +59,22 @@ func TestClientTexts(t *testing.T) {
 		if _, err := c.Complete(t.Context(), q, 10); err != nil {
 			t.Errorf("%q: %v", q, err)
 		}
+	}
+}
+
+// TestDialStopped: who asks a process that is stopped is told so, and does not wait for ever.
+func TestDialStopped(t *testing.T) {
+	dir := t.TempDir()
+	l, err := ListenSocket(dir) // the system takes connections, and nobody answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { must(t, l.Close()) }()
+	defer func(was time.Duration) { answerTime = was }(answerTime)
+	answerTime = 10 * time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := Dial(ctx, dir); err == nil || !strings.Contains(err.Error(), "does not answer: if it was stopped") {
+		t.Errorf("dialing: %v", err)
 	}
 }
