@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,5 +77,15 @@ func TestDialStopped(t *testing.T) {
 	defer cancel()
 	if _, err := Dial(ctx, dir); err == nil || !strings.Contains(err.Error(), "does not answer: if it was stopped") {
 		t.Errorf("dialing: %v", err)
+	}
+}
+
+// TestLongText: what a command asks about may be as long as it may be alone.
+func TestLongText(t *testing.T) {
+	dir := t.TempDir()
+	started(t, opened(t, dir), dir)
+	text := strings.Repeat("<", 2<<20)
+	if v, err := dialed(t, dir).Check(text, "inject"); err != nil || v.URL != text || v.Reason == "" {
+		t.Errorf("%d bytes: %.100s, %v", len(v.URL), v.Reason, err)
 	}
 }

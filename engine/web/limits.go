@@ -22,6 +22,8 @@ const (
 	localBodyMax = 1 << 40
 	// headerMax bounds the head of a request, in bytes. A URL may have 8 KiB.
 	headerMax = 64 << 10
+	// localHeaderMax is that of a local request: a line of "seine check url -" may have 16 MiB, a byte of it three.
+	localHeaderMax = 64 << 20
 
 	// workersMax bounds the requests that are worked on at once; of those, at most streamsMax may last longer than
 	// quickTime. More wait up to slotTime, then they are refused with status 503.

@@ -54,7 +54,7 @@ func Start(l net.Listener, h http.Handler) *Server {
 		ErrorLog: quiet,
 	}
 	if _, local := l.(*socketListener); local {
-		s.http.MaxHeaderBytes = 0 // the default of net/http, a megabyte: as long as a command line may be
+		s.http.MaxHeaderBytes = localHeaderMax
 	}
 	if w, ok := h.(warmer); ok {
 		ctx, cancel := context.WithCancel(context.Background())
