@@ -90,6 +90,9 @@ func (h *Handler) hostsPage(w http.ResponseWriter, r *http.Request) {
 		}
 		v.Rows = append(v.Rows, rowOf(host))
 	}
+	if v.Late {
+		h.addNamed(r.Context(), v)
+	}
 	if previous, known := trail.previous(); known && v.ByName {
 		v.Previous = at(previous...)
 	}
@@ -99,6 +102,19 @@ func (h *Handler) hostsPage(w http.ResponseWriter, r *http.Request) {
 	v.Blocked, _ = h.e.Inspect().Blocked() // the list is worth showing without them
 	p.Body = v
 	h.show(w, http.StatusOK, "hosts", p)
+}
+
+// addNamed adds the host that has just the name that somebody looks for: its place in a long list may not be reached in
+// time.
+func (h *Handler) addNamed(ctx context.Context, v *hostsView) {
+	if v.Find == "" || slices.ContainsFunc(v.Rows, func(row hostRow) bool { return row.Host == v.Find }) {
+		return
+	}
+	for host, err := range h.e.Inspect().Hosts(ctx, engine.HostFilter{Host: v.Find}) {
+		if err == nil && host.URLs > 0 { // else there is none of this name
+			v.Rows = append(v.Rows, rowOf(host))
+		}
+	}
 }
 
 // hostPart is the part of a host name that somebody looks for: of a URL, complete or without its scheme, its host.

@@ -207,3 +207,22 @@ func TestNextPage(t *testing.T) {
 		}
 	}
 }
+
+// TestHostsLate: where a part of a name takes too long to be found, nothing says that no host has it, and a whole name
+// is found all the same.
+func TestHostsLate(t *testing.T) {
+	s := newSite(t)
+	h := New(s.e, Options{})
+	for find, found := range map[string]bool{s.host: true, "nowhere": false} {
+		v := &hostsView{Find: find, ByName: true, Late: true}
+		for range 2 {
+			h.addNamed(t.Context(), v)
+		}
+		body, err := h.render("hosts", &page{Room: "hosts", Body: v})
+		text := string(body)
+		if err != nil || strings.Contains(text, "No host") || !strings.Contains(text, "take too long") ||
+			strings.Count(text, "<a data-item") != map[bool]int{true: 1}[found] {
+			t.Errorf("%s: %v, %s", find, err, text)
+		}
+	}
+}
