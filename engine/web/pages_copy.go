@@ -5,6 +5,7 @@ package web
 import (
 	"context"
 	"errors"
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -118,7 +119,7 @@ func kindOfCopy(c *engine.StoredCopy) string {
 	if len(c.Body) == 0 {
 		return ""
 	}
-	t := c.Content.MediaType
+	t := mediaTypeOf(c)
 	switch {
 	case t == "text/html" || t == "application/xhtml+xml":
 		return "html"
@@ -128,6 +129,16 @@ func kindOfCopy(c *engine.StoredCopy) string {
 		return t
 	}
 	return ""
+}
+
+// mediaTypeOf is the type of a copy: what the parser found, or what the server says of a redirect or an error, which
+// are not parsed.
+func mediaTypeOf(c *engine.StoredCopy) string {
+	if c.Content.MediaType != "" {
+		return c.Content.MediaType
+	}
+	t, _, _ := mime.ParseMediaType(c.Field("Content-Type"))
+	return t
 }
 
 // copyBody sends a stored copy itself, for the frame of copyPage: GET /copy/page?url=…&at=….

@@ -86,3 +86,28 @@ func TestCopyWhileCrawling(t *testing.T) {
 		t.Errorf("captures %s, and before it was sealed %s", sealed, open)
 	}
 }
+
+// TestCopyOfError: what a server said of a page that is gone can be read.
+func TestCopyOfError(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(http.StatusGone)
+		fmt.Fprint(w, "<title>Gone</title><p>The net is sold.")
+	}))
+	defer site.Close()
+	e, err := engine.Open(engine.Options{Dir: t.TempDir(), Memory: 64 << 20, AllowPrivate: true, Delay: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { must(t, e.Close()) }()
+	seeds := engine.InjectOptions{URLs: []string{site.URL + "/sold"}}
+	_, err = e.Crawl(t.Context(), engine.CrawlOptions{Inject: seeds})
+	must(t, err)
+	h := New(e, Options{})
+	for path, says := range map[string]string{"/copy": "<iframe", "/copy/page": "The net is sold."} {
+		address := path + "?url=" + url.QueryEscape(site.URL+"/sold")
+		if status, _, body := opens(t, h, address); status != http.StatusOK || !strings.Contains(body, says) {
+			t.Errorf("%s: status %d, %q is not in %s", address, status, says, body)
+		}
+	}
+}
