@@ -200,8 +200,7 @@ func (h *Handler) hostPage(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimSpace(r.URL.Query().Get("host"))
 	story, err := h.e.Inspect().HostStory(r.Context(), name)
 	if errors.Is(err, engine.ErrNotFound) {
-		h.fail(w, http.StatusNotFound, p.Room, "No host "+name+" is known.", "The list of hosts finds it by a part of "+
-			"its name. Where its URLs have a port, so does its name: example.org:8080.")
+		h.noHost(w, r, p, name)
 		return
 	}
 	if err != nil {
@@ -223,6 +222,21 @@ func (h *Handler) hostPage(w http.ResponseWriter, r *http.Request) {
 	}
 	p.Title, p.Body = v.Shown, v
 	h.show(w, http.StatusOK, "host", p)
+}
+
+// noHost answers for a host that is not known: where it is known with one port only, that is meant.
+func (h *Handler) noHost(w http.ResponseWriter, r *http.Request, p *page, name string) {
+	ports, _ := h.e.Inspect().Ports(name) // else it is not known at all
+	if len(ports) == 1 {
+		http.Redirect(w, r, p.Path("/host", "host", ports[0]), http.StatusSeeOther)
+		return
+	}
+	help := "The list of hosts finds it by a part of its name. Where its URLs have a port, so does its name: " +
+		"example.org:8080."
+	if len(ports) > 1 {
+		help = "It is known with a port: " + strings.Join(ports, ", ") + "."
+	}
+	h.fail(w, http.StatusNotFound, p.Room, "No host "+name+" is known.", help)
 }
 
 // kindsOf sorts counts, the largest first.

@@ -114,6 +114,11 @@ func TestURLsOfPort(t *testing.T) {
 	if to := head.Get("Location"); status != http.StatusSeeOther || to != want {
 		t.Errorf("status %d, to %q, want %q", status, to, want)
 	}
+	status, head, _ = opens(t, h, "/host?host=127.0.0.1")
+	want = "/host?host=" + url.QueryEscape(s.host)
+	if to := head.Get("Location"); status != http.StatusSeeOther || to != want {
+		t.Errorf("status %d, to %q, want %q", status, to, want)
+	}
 	other := engine.InjectOptions{URLs: []string{"http://127.0.0.1:1/"}}
 	if _, err := s.e.Inject(context.Background(), other); err != nil {
 		t.Fatal(err)
@@ -124,6 +129,10 @@ func TestURLsOfPort(t *testing.T) {
 		if status != http.StatusOK || !strings.Contains(body, way) {
 			t.Errorf("status %d, without %s", status, way)
 		}
+	}
+	status, _, body = opens(t, h, "/host?host=127.0.0.1")
+	if want := "known with a port: 127.0.0.1:1, " + s.host; status != 404 || !strings.Contains(body, want) {
+		t.Errorf("status %d, the page of the host does not say %q: %s", status, want, body)
 	}
 	if status, _, _ := opens(t, h, "/urls?prefix=not.known"); status != http.StatusOK {
 		t.Errorf("a host that is not known at all: status %d", status)
