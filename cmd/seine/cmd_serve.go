@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -41,7 +42,7 @@ func serveCommand(c *console) *cobra.Command {
 			"Settings are those that the directory was made with, unless a flag, a variable or a file says otherwise.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkAddress("addr", addr); err != nil {
+			if err := errors.Join(checkAddress("addr", addr), checkHostNames(names)); err != nil {
 				return err
 			}
 			o, err := f.options(cmd)
@@ -157,6 +158,17 @@ func checkAddress(flag, addr string) error {
 	}
 	if err != nil {
 		return &usageError{fmt.Errorf("--%s %q: want an address and a port, such as %s", flag, addr, defaultAddress)}
+	}
+	return nil
+}
+
+// checkHostNames returns an error for what is more than a name: no Host header would be taken for it.
+func checkHostNames(names []string) error {
+	for _, name := range names {
+		if name == "" || strings.ContainsAny(name, ":/ ") {
+			return &usageError{fmt.Errorf("--host-name %q: want a name without scheme and port, such as search.example",
+				name)}
+		}
 	}
 	return nil
 }

@@ -36,7 +36,8 @@ func (h *Handler) refuse(r *http.Request) *Problem {
 	}
 	if !h.knownHost(r.Host) {
 		return problem(http.StatusMisdirectedRequest, "host",
-			"this server is not known by the name in the Host header: use its address, or name it with --host-name")
+			"this server is not known by the name in the Host header: use its address, or give the name to "+
+				"\"seine serve\" with --host-name")
 	}
 	if readsOnly(r.Method) || !h.changes(r) {
 		return nil

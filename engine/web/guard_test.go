@@ -199,7 +199,7 @@ func TestDenied(t *testing.T) {
 		method, target, host, says string
 		status                     int
 	}{
-		{"GET", "/p/crawl", "evil.example", "--host-name", 421},
+		{"GET", "/p/crawl", "evil.example", "seine serve with --host-name", 421},
 		{"POST", "/p/act/stop", "127.0.0.1:8080", "seine serve", 401},
 		{"GET", "/p/?token=x", "127.0.0.1:8080", "seine serve", 401},
 		{"GET", "/p/nothing", "127.0.0.1:8080", "no such page", 404},

@@ -176,7 +176,8 @@ func (h *Handler) fail(w http.ResponseWriter, status int, room, what, help strin
 // denied says to people what the codes of problems mean that only pages have.
 var denied = map[string]trouble{
 	"host": {"This server is not known by this name.",
-		"Open it by its address, or start it with --host-name and the name."},
+		"Open it by its address, or give the name to seine serve with --host-name: it serves a crawl of another " +
+			"process, too."},
 	"origin": {"A change must come from a page of this server.",
 		"If you pressed a button of seine: open its page by the address that seine serve prints, and press it there."},
 	"token": {"To act from here, this browser needs the token.",
