@@ -185,7 +185,7 @@ func completions(ctx context.Context, c *console, e store, query string, limit i
 	if asJSON {
 		return c.object(struct {
 			Completions []index.Completion `json:"completions"`
-		}{list})
+		}{append([]index.Completion{}, list...)}) // none is a list, too, as in the API
 	}
 	for _, w := range list {
 		if _, err := fmt.Fprintf(c.out, "%s\t%d\n", printable(w.Text), w.Documents); err != nil {
