@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // listed is a stream as text: its values and its error.
@@ -87,5 +90,25 @@ func TestLongText(t *testing.T) {
 	text := strings.Repeat("<", 2<<20)
 	if v, err := dialed(t, dir).Check(text, "inject"); err != nil || v.URL != text || v.Reason == "" {
 		t.Errorf("%d bytes: %.100s, %v", len(v.URL), v.Reason, err)
+	}
+}
+
+// TestClientDisk: an error of the disk, or of the store on it, is one for who asks the process that met it, too: a
+// command that finds the disk full ends with the same status whoever has the directory open.
+func TestClientDisk(t *testing.T) {
+	full := []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
+	failed, fatal := []error{syscall.EIO, syscall.EROFS}, []error{storage.ErrFatal}
+	for status, kinds := range map[int][][]error{507: {full}, 500: {failed, fatal}} {
+		for _, same := range kinds {
+			for _, of := range same {
+				err := fmt.Errorf("writing a table: %w", of)
+				p := problemOf(err)
+				back := p.asError()
+				is := func(kind error) bool { return errors.Is(back, kind) }
+				if p.Status != status || back.Error() != err.Error() || !slices.ContainsFunc(same, is) {
+					t.Errorf("%v: status %d, %s, read back as %v", of, p.Status, p.Code, back)
+				}
+			}
+		}
 	}
 }

@@ -169,7 +169,7 @@ func (s *schemas) answer(result any) object {
 func (r *route) statuses() []int {
 	list := append([]int{
 		http.StatusBadRequest, http.StatusMisdirectedRequest, http.StatusInternalServerError,
-		http.StatusServiceUnavailable, http.StatusRequestHeaderFieldsTooLarge,
+		http.StatusServiceUnavailable, http.StatusRequestHeaderFieldsTooLarge, http.StatusInsufficientStorage,
 	}, r.status...)
 	if r.method == http.MethodPost {
 		list = append(list, http.StatusUnauthorized, http.StatusForbidden)

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"syscall"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/index"
+	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -48,6 +50,12 @@ var kinds = []struct {
 	{engine.ErrNotSent, http.StatusBadGateway, "not_sent"},
 	{engine.ErrDiskLow, http.StatusInsufficientStorage, "disk_low"},
 	{engine.ErrDamaged, http.StatusInternalServerError, "damaged"},
+	{syscall.ENOSPC, http.StatusInsufficientStorage, "disk_full"},
+	{syscall.EDQUOT, http.StatusInsufficientStorage, "disk_full"},
+	{syscall.EFBIG, http.StatusInsufficientStorage, "disk_full"},
+	{syscall.EIO, http.StatusInternalServerError, "disk_failed"},
+	{syscall.EROFS, http.StatusInternalServerError, "disk_failed"},
+	{storage.ErrFatal, http.StatusInternalServerError, "store_failed"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "too_long"},
 	{context.Canceled, http.StatusServiceUnavailable, "canceled"},
 }
