@@ -116,6 +116,14 @@ func TestURLHeading(t *testing.T) {
 			t.Errorf("fetched at %s: the page does not say %q, %v", c.fetched, c.says, err)
 		}
 	}
+	// "seine serve" has no flags of the crawl: what it may not fetch, a crawl with --allow-private may.
+	v.Check.Blocked, v.Record, v.Fetches = "port 8080: --allow-private permits it", nil, nil
+	body, err := h.render("url", &page{Body: v})
+	for _, says := range []string{"with the settings of this process", "a crawl with other settings may fetch it"} {
+		if err != nil || !strings.Contains(string(body), says) {
+			t.Errorf("of a port that this process may not use, the page does not say %q, %v", says, err)
+		}
+	}
 }
 
 // TestPagesLast: a button may take as long as the operation of the API that does the same, and so may a page that reads
