@@ -73,7 +73,7 @@ func (h *Handler) answer(
 		return err
 	})
 	var refusal *Problem
-	if errors.As(err, &refusal) {
+	if errors.As(err, &refusal) && refusal.Code == busy().Code { // another says what is wrong
 		kept.flight.refused = true // before end
 	}
 	if err == nil && lasting {

@@ -156,3 +156,26 @@ func TestFlightsRefused(t *testing.T) {
 		t.Errorf("one that waited: %v", err)
 	}
 }
+
+// TestFlightsWrong: a request that is wrong itself is no sign of too much to do: those that ask the same learn what is
+// wrong, too.
+func TestFlightsWrong(t *testing.T) {
+	s := newSite(t)
+	h := New(s.e, Options{})
+	making, goOn := make(chan bool), make(chan bool)
+	all := make(chan error, 1)
+	go func() {
+		_, err := h.answer(t.Context(), func() ([]byte, bool, error) {
+			making <- true
+			<-goOn
+			return nil, false, wrongParameter("cursor", "it is none")
+		}, "test")
+		all <- err
+	}()
+	<-making
+	of, _, _ := h.flights.join("test\x00tcp\x00")
+	close(goOn)
+	if err := <-all; err == nil || of.refused {
+		t.Errorf("%v; the others are refused: %t", err, of.refused)
+	}
+}
