@@ -66,6 +66,9 @@ func (o *Options) refuseLostStore() error {
 		if !o.repairing && storage.Locked(o.FS, filepath.Join(o.Dir, lockedName)) {
 			return o.errRebuilding()
 		}
+		if err := o.refuseHalfPart(); err != nil {
+			return err
+		}
 		return fmt.Errorf("%w of %s was interrupted: \"seine verify --dir DIR --repair\" repairs it again",
 			errInterrupted, o.Dir)
 	}
@@ -77,6 +80,17 @@ func (o *Options) refuseLostStore() error {
 	}
 	return fmt.Errorf("%w: there are WARC files in %s and no store in %s: it is not taken for a new crawl; "+
 		"\"seine rebuild --dir DIR\" makes a store of the files", ErrDamaged, o.warcDir(), o.storeDir())
+}
+
+// refuseHalfPart returns an error if all that there is of a crawl is a store that SplitDB has not completed: a repair
+// would make an empty one of it. What a repair or rebuild leaves is beside a store or WARC files.
+func (o *Options) refuseHalfPart() error {
+	some, err := o.hasWARC()
+	if err != nil || some || o.hasStore() || exists(storage.NewWARCFS(o.FS), filepath.Join(o.Dir, rebuiltName)) {
+		return err
+	}
+	return fmt.Errorf("%w in %s yet: splitdb is making it, or was interrupted: run it again, or remove the directory",
+		ErrNoStore, o.Dir)
 }
 
 // hasWARC reports whether there are WARC files of a crawl.

@@ -64,7 +64,7 @@ var (
 	ErrIndexFormat = index.ErrFormat
 	// ErrLocked: another process, or another Engine of this one, has the data directory open.
 	ErrLocked = storage.ErrLocked
-	// ErrNoStore: the directory contains no store, and Options.MustExist is set.
+	// ErrNoStore: the directory contains no store, and Options.MustExist is set, or one that SplitDB has not completed.
 	ErrNoStore = storage.ErrNoStore
 	// ErrDamaged: bytes on disk are not those that were written, or files are missing. Verify lists what is wrong,
 	// Repair makes the best of what is left.

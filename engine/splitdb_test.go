@@ -397,3 +397,30 @@ func TestSplitDBAgain(t *testing.T) {
 		t.Errorf("%d of %d moments are after the move", moved, len(losses))
 	}
 }
+
+// TestSplitDBHalf: a directory in which SplitDB was interrupted is neither opened nor repaired, but made again.
+func TestSplitDBHalf(t *testing.T) {
+	t.Parallel()
+	fs := storage.NewMemFS()
+	_, options := splitWeb(t, fs, 10)
+	e := open(t, options("/crawl"))
+	defer mustClose(t, e)
+	o := engine.SplitDBOptions{Dir: "/part", Part: 1, Parts: 2}
+	want := splitInto(t, e, o)
+	if err := storage.Move(fs, "/part/store", "/part/store.rebuild"); err != nil { // as it is before the end
+		t.Fatal(err)
+	}
+	_, err := engine.Open(options("/part"))
+	_, repaired := engine.Repair(ctx, options("/part"))
+	for did, err := range map[string]error{"opened": err, "repaired": repaired} {
+		if !errors.Is(err, engine.ErrNoStore) || !strings.Contains(err.Error(), "splitdb") {
+			t.Errorf("%s: %v", did, err)
+		}
+	}
+	if got := splitInto(t, e, o); got.Records != want.Records || got.Links != want.Links {
+		t.Errorf("again: %s, want %s", got, want)
+	}
+	part := open(t, options("/part"))
+	defer mustClose(t, part)
+	verify(t, part)
+}

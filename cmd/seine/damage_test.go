@@ -159,8 +159,13 @@ func TestChangesNothing(t *testing.T) {
 // again, in a command that can be pasted.
 func TestInterruptedRepair(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "my crawl")
-	if err := os.MkdirAll(filepath.Join(dir, "store.rebuild"), 0o755); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"store", "store.rebuild"} { // a repair is beside the store that it reads
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name, "CURRENT"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, args := range [][]string{{"verify", "--dir", dir}, {"search", "--dir", dir, "harbour"}} {
 		want := exitDisk
