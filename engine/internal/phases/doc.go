@@ -49,7 +49,7 @@
 // goes with its part, but for contents, which stay where they are:
 //
 //	crawldb, hostdb, due, withheld     copied; moved
-//	linkdb                             copied by target; moved: links within the part
+//	linkdb                             copied by target; moved: links within the part, others are as imported ones here
 //	lowered, fetchlists, signatures    here alone; they end with a move: they are of contents, or of fetches to come
 //	parse records, cdx, index          here alone; they end with a move; WARC files with the next purge
 //	meta                               seeds, blocks, closed prefixes, referrers and settings are copied and stay

@@ -23,12 +23,13 @@ type Excised struct {
 // Excise takes a part out of this store that another directory has by now, and refuses its URLs until ImportRecords
 // brings it back: links to them are withheld meanwhile. It leaves crawldb, hostdb, the due range, withheld links,
 // lowered pages, signatures, fetchlists, cdx, parse records and the index, all in one ingestion; no segment may be
-// between states. Of linkdb go the links within the part: those between its pages and others stay, as those of any page
-// elsewhere.
+// between states. Of linkdb go the links within the part: those between its pages and others stay. Those of its pages
+// are links that another directory has found from now on, as ImportLinks brings them. (They keep their segments where
+// a target has too many links to merge its rows.)
 //
 //	crawldb ─▶ keys by day, signatures, documents
 //	cdx     ─▶ segments whose WARC files hold some of it
-//	linkdb  ─▶ rows without the links within
+//	linkdb  ─▶ rows without the links within, and merged ones of what its pages link to elsewhere
 //	else    ─▶ one tombstone for each range: the keys of a part are neighbours there
 func (p *Phases) Excise(ctx context.Context, part urlkey.Part) (Excised, error) {
 	x := excision{
@@ -160,8 +161,32 @@ func (x *excision) segments() error {
 	return nil
 }
 
-// links takes the links within the part out of linkdb.
+// links takes the links within the part out of linkdb, and makes those of its pages to others links of elsewhere.
 func (x *excision) links() error {
+	err := error(nil)
+	if x.from != nil {
+		err = x.linksFrom(nil, x.from)
+	}
+	if err == nil {
+		err = x.linksWithin()
+	}
+	if err == nil && x.until != nil {
+		err = x.linksFrom(x.until, nil)
+	}
+	return err
+}
+
+// linksFrom makes the links of the part's pages to some targets links of elsewhere.
+func (x *excision) linksFrom(from, until []byte) error {
+	m := merging{
+		from: from, until: until, table: x.ing.Table(storage.Linkdb()), limit: x.p.mergedBytes(),
+		elsewhere: x.part.Has, way: storage.NewPacer(x.p.env.GiveWay),
+	}
+	return m.run(x.ctx, x.p.env.Store, 0)
+}
+
+// linksWithin takes the links within the part out.
+func (x *excision) linksWithin() error {
 	table := x.ing.Table(storage.Linkdb())
 	var row storage.LinkRow
 	return x.each(storage.Linkdb(), func(key, value []byte) error {

@@ -12,7 +12,7 @@ import (
 
 // Links of pages that another directory has fetched have no parse record here: those that ImportLinks brought, and
 // those of pages that Excise took out. Only linkdb knows them, by target, so who looks for the links of such a page
-// reads all of it.
+// reads all of it. They are in merged rows, with importedSegment.
 
 // metaForeign is the row of Meta which says that there are such links, or were.
 const metaForeign = "linkdb/foreign"

@@ -175,6 +175,9 @@ type merging struct {
 	left        int
 	stale       staleNotes
 	way         storage.Pacer
+	// elsewhere, if not nil, says of which pages another directory has the contents from now on. Rows become one then
+	// if they have a link of such a page, however few they are.
+	elsewhere func(from []byte) bool
 
 	next            []byte // nil: all were looked at
 	targets, merged uint64 // as in LinksMerged
@@ -233,10 +236,28 @@ func (m *merging) target() (read int, more bool, err error) {
 			m.values = append(m.values, bytes.Clone(m.rows.Value()))
 		}
 	}
-	if len(m.keys) <= m.left {
-		return read, more, nil
+	some, err := m.wanted()
+	if err == nil && some {
+		err = m.write()
 	}
-	return read, more, m.write()
+	return read, more, err
+}
+
+// wanted reports whether the rows that were read are to become one.
+func (m *merging) wanted() (some bool, err error) {
+	if m.elsewhere == nil {
+		return len(m.keys) > m.left, nil
+	}
+	for i := 0; i < len(m.values) && !some && err == nil; i++ {
+		err = storage.VisitLinks(m.values[i], 0, func(from, _ []byte, _ uint32) bool {
+			some = m.elsewhere(from)
+			return !some
+		})
+	}
+	if err != nil {
+		err = fmt.Errorf("inlinks of %s: %w", m.of, err)
+	}
+	return some, err
 }
 
 // write writes one row in place of those that were read.
@@ -252,6 +273,9 @@ func (m *merging) write() error {
 	}
 	m.row.Reset(true)
 	err := m.merge.Each(func(from, anchor []byte, segment uint32) error {
+		if m.elsewhere != nil && m.elsewhere(from) {
+			segment = importedSegment
+		}
 		m.row.Add(from, anchor, segment)
 		return nil
 	})

@@ -289,3 +289,63 @@ func TestExcise(t *testing.T) {
 		}
 	})
 }
+
+// TestExciseLinks: links of pages that were moved are links of another directory: a third one takes them along, and
+// when the pages are back and fetched again, their new versions replace them.
+func TestExciseLinks(t *testing.T) {
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+	defer w.close()
+	ctx := context.Background()
+	const from, to, stays = "http://a.example/", "http://b.example/", "http://c.example/"
+	w.inject(from, stays)
+	fetch := func(pages ...page) {
+		t.Helper()
+		segment := w.seal(pages...)
+		if _, err := w.p.UpdateDB(ctx, segment); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.p.InvertLinks(ctx, segment); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.p.MergeLinks(ctx, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+		w.check()
+	}
+	fetch(page{url: from, links: []string{to}}, page{url: stays, links: []string{to}})
+	sources := func(w *world) (list []string) {
+		links, _ := w.linkdb()
+		for l := range links {
+			if l.to == w.key(to) {
+				list = append(list, string(l.from))
+			}
+		}
+		slices.Sort(list)
+		return list
+	}
+	part, err := DomainPart("a.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := w.exported(part)
+	defer moved.close()
+	if _, err := w.p.Excise(ctx, part); err != nil {
+		t.Fatal(err)
+	}
+	w.check()
+	want := sources(w)
+	third, err := DomainPart("b.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := w.exported(third)
+	defer other.close()
+	if got := sources(other); len(want) != 2 || !slices.Equal(got, want) {
+		t.Errorf("a third directory has links from %q, want %q", got, want)
+	}
+	w.importAll(moved, ImportOptions{Joins: []urlkey.Part{part}})
+	fetch(page{url: from, at: 1})
+	if got := sources(w); !slices.Equal(got, []string{string(w.key(stays))}) {
+		t.Errorf("links from %q after the page has dropped its own", got)
+	}
+}
