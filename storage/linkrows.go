@@ -4,12 +4,16 @@ package storage
 
 import (
 	"bytes"
+	"cmp"
 	"container/heap"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/zeebo/xxh3"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -23,7 +27,7 @@ func (in *Ingestion) RemoveInlinks(
 ) (removed uint64, err error) {
 	rows := in.s.Scan(Linkdb(), nil, nil)
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	r := linkRemoval{table: in.Table(Linkdb()), rows: rows, changed: changed, gone: map[goneLink]bool{}}
+	r := linkRemoval{table: in.Table(Linkdb()), rows: rows, changed: changed, whole: map[uint32]bool{}}
 	for n := 0; gone.Next(); n++ {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return r.removed, ctx.Err()
@@ -36,7 +40,11 @@ func (in *Ingestion) RemoveInlinks(
 		if err != nil {
 			return r.removed, err
 		}
-		r.gone[goneLink{segment, string(gone.Value())}] = true
+		if len(gone.Value()) == 0 {
+			r.whole[segment] = true
+		} else {
+			r.gone = append(r.gone, r.link(segment, gone.Value()))
+		}
 	}
 	if err := gone.Err(); err != nil {
 		return r.removed, err
@@ -44,29 +52,46 @@ func (in *Ingestion) RemoveInlinks(
 	return r.removed, r.finish()
 }
 
-// goneLink is the source of links that go, with their segment; an empty source stands for a row.
-type goneLink struct {
-	segment uint32
-	from    string
-}
-
-// linkRemoval is one run of RemoveInlinks. It holds what goes of one target.
+// linkRemoval is one run of RemoveInlinks. It holds what goes of one target, which much of the web may link to: 16
+// bytes of each link.
 type linkRemoval struct {
 	table   *TableWriter
 	rows    *Scanner
 	changed func(target []byte) error
 	target  []byte
-	gone    map[goneLink]bool
+	whole   map[uint32]bool // segments whose rows go
+	gone    []xxh3.Uint128  // links that go, sorted by finish
 	removed uint64
 	row     LinkRow
 	value   []byte
 }
 
+// link stands for a link by its segment and source. Of 2^40 links no two have the same but in one of 2^48 cases.
+func (r *linkRemoval) link(segment uint32, from []byte) xxh3.Uint128 {
+	r.value = append(binary.BigEndian.AppendUint32(r.value[:0], segment), from...)
+	return xxh3.Hash128(r.value)
+}
+
+// compareLinks is the order in which linkRemoval holds links.
+func compareLinks(a, b xxh3.Uint128) int {
+	return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo))
+}
+
+// goes reports whether a link goes whose row stays.
+func (r *linkRemoval) goes(segment uint32, from []byte) bool {
+	if len(r.gone) == 0 {
+		return false
+	}
+	_, ok := slices.BinarySearchFunc(r.gone, r.link(segment, from), compareLinks)
+	return ok
+}
+
 // finish removes what is known of the current target, and forgets it.
 func (r *linkRemoval) finish() error {
-	if len(r.gone) == 0 {
+	if len(r.whole)+len(r.gone) == 0 {
 		return nil
 	}
+	slices.SortFunc(r.gone, compareLinks)
 	before := r.removed
 	for ok := r.rows.SeekGE(AppendLinkdbKey(nil, r.target, 0)); ok; ok = r.rows.Next() {
 		target, segment, err := SplitLinkdbKey(r.rows.Key())
@@ -83,7 +108,8 @@ func (r *linkRemoval) finish() error {
 	if err := r.rows.Err(); err != nil {
 		return err
 	}
-	clear(r.gone)
+	clear(r.whole)
+	r.gone = r.gone[:0]
 	if r.changed == nil || r.removed == before {
 		return nil
 	}
@@ -92,12 +118,12 @@ func (r *linkRemoval) finish() error {
 
 // filter writes the current row again without what goes.
 func (r *linkRemoval) filter(segment uint32) error {
-	row, whole := r.rows.Value(), r.gone[goneLink{segment, ""}]
+	row, whole := r.rows.Value(), r.whole[segment]
 	_, merged := MergedCounts(row)
 	removed := uint64(0)
 	r.row.Reset(merged)
 	err := VisitLinks(row, segment, func(from, anchor []byte, of uint32) bool {
-		if whole || r.gone[goneLink{of, string(from)}] {
+		if whole || r.goes(of, from) {
 			removed++
 		} else {
 			r.row.Add(from, anchor, of)

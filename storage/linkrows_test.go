@@ -3,6 +3,7 @@
 package storage
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -94,5 +95,54 @@ func TestLinkMerge(t *testing.T) {
 	}
 	if err := merge.Add([]byte{77}, 1); err == nil {
 		t.Error("a damaged row is taken")
+	}
+}
+
+// TestRemoveInlinksMany: of a target that much links to, RemoveInlinks holds no link as a thing of its own, and takes
+// those that are named, by source and segment.
+func TestRemoveInlinksMany(t *testing.T) {
+	const links = 20_000
+	s, err := Open("store", Options{FS: NewMemFS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	target := []byte("com,to,)/ http")
+	from := func(i int) []byte { return fmt.Appendf(nil, "com,from,)/%08d http", i) }
+	var row LinkRow
+	row.Reset(true)
+	var gone []Pair
+	for i := range links {
+		row.Add(from(i), nil, uint32(1+i%2))
+		gone = append(gone, Pair{AppendLinkdbKey(nil, target, 1), from(links - 1 - i)}) // in no order
+	}
+	in := s.NewIngestion()
+	if err := in.Table(Linkdb()).Set(AppendLinkdbKey(nil, target, MergedSegment), row.Append(nil)); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	remove := func() *Ingestion {
+		in := s.NewIngestion()
+		if n, err := in.RemoveInlinks(context.Background(), NewSliceRun(gone), nil); err != nil || n != links/2 {
+			t.Fatalf("%d removed, %v", n, err)
+		}
+		return in
+	}
+	if n := testing.AllocsPerRun(1, func() { remove().Abort() }); n > links/10 {
+		t.Errorf("%v allocations for %d links", n, links)
+	}
+	if err := remove().Commit(); err != nil {
+		t.Fatal(err)
+	}
+	left, err := s.Inlinks(urlkey.Key(target), links)
+	if err != nil || len(left) != links/2 {
+		t.Fatalf("%d left, %v", len(left), err)
+	}
+	for i, l := range left {
+		if want := from(2*i + 1); string(l.From) != string(want) {
+			t.Fatalf("link %d is from %s, want %s", i, l.From, want)
+		}
 	}
 }

@@ -103,8 +103,8 @@
 //
 // Sorters and KeyTables have the memory that Env gives them and spill to disk; goroutines that share a phase share its
 // memory. Generate holds the chosen URLs (defaultTop, if no bound is given). The due keys that a phase gives and takes
-// from one host fill a quarter of a KeyTable's memory, then a sorter; so do those by day. Delete holds the links of one
-// segment to one target, Part the bounds of all parts. The rest is in limits.go.
+// from one host fill a quarter of a KeyTable's memory, then a sorter; so do those by day. Delete holds 16 bytes of each
+// link of deleted pages to one target, Part the bounds of all parts. The rest is in limits.go.
 //
 // # Deliberately absent
 //
