@@ -29,8 +29,8 @@ func (p *Phases) droppedUpTo() (uint32, error) {
 	return uint32(after), err
 }
 
-// linksAnew has the next MergeLinks look at all segments again if the links of one come to linkdb that it has looked at
-// before: the store is being rebuilt.
+// linksAnew has the next MergeLinks look at all segments again if the links of one come to linkdb that is below some
+// that it has looked at: a fetchlist was fetched after later ones, or the store is being rebuilt.
 func (p *Phases) linksAnew(segment uint32, ing *storage.Ingestion) error {
 	upTo, err := p.droppedUpTo()
 	if err != nil || segment > upTo {
@@ -155,7 +155,8 @@ type dropping struct {
 }
 
 // find finds the links of replaced versions of pages that were fetched in linked segments beyond after; some reports
-// whether there are such segments. upTo is the newest one below which all are linked.
+// whether there are such segments. upTo is the newest one below which no links come meanwhile: of segments that are not
+// updated they cannot, and linksAnew sees them when they come. (A fetchlist may never be fetched.)
 func (d *dropping) find(
 	ctx context.Context, list []storage.Segment, after uint32,
 ) (upTo uint32, some bool, err error) {
@@ -165,7 +166,7 @@ func (d *dropping) find(
 	for _, s := range list {
 		all += s.Counts.Attempts()
 		if s.State < storage.SegmentLinked {
-			whole = false // its links come later
+			whole = whole && s.State < storage.SegmentUpdated
 		} else if s.Number > after {
 			segments = append(segments, s.Number)
 			pages += s.Counts.Attempts()

@@ -270,3 +270,46 @@ func TestMergeLinksParts(t *testing.T) {
 		}
 	}
 }
+
+// TestMergeLinksBeside: a fetchlist that nobody fetches does not make MergeLinks look at later segments again and
+// again, and when it is fetched all the same, its pages replace their versions of later segments.
+func TestMergeLinksBeside(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+	defer w.close()
+	ctx := context.Background()
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	w.inject(hostA)
+	next := func(pages ...page) {
+		t.Helper()
+		segment := w.seal(pages...)
+		if _, err := w.p.UpdateDB(ctx, segment); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.p.InvertLinks(ctx, segment); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.segment++ // the fetchlist's
+	list := storage.Segment{Number: w.segment, State: storage.SegmentOpen, Batch: true}
+	if err := w.store.PutSegment(list); err != nil {
+		t.Fatal(err)
+	}
+	next(page{url: hostA, links: []string{hostB}})
+	for _, ctx := range []context.Context{ctx, ended} { // the second time there is nothing to look at
+		if r, err := w.p.MergeLinks(ctx, 0, nil); err != nil || !r.Done {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	w.segment = list.Number - 1 // it is fetched
+	next(page{url: hostA, links: []string{other}, at: 1})
+	if r, err := w.p.MergeLinks(ctx, 0, nil); err != nil || r.Dropped != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	links, _ := w.linkdb()
+	if want := (storedLink{w.key(other), w.key(hostA), list.Number}); len(links) != 1 || !links[want] {
+		t.Errorf("%v", links)
+	}
+	w.check()
+}
