@@ -49,6 +49,7 @@ type lowering struct {
 
 // node is what is known of one URL.
 type node struct {
+	score                float64
 	segment              uint32 // of its newest parse record
 	depth, offered       uint16 // offered: the least that links of the current pages give
 	hops, offeredHops    uint8
@@ -65,7 +66,7 @@ type node struct {
 }
 
 // nodeBytes is the memory of a node, with its place in a list or two.
-const nodeBytes = 40
+const nodeBytes = 52
 
 // gate is what admission says of links to a URL.
 type gate uint8
@@ -135,7 +136,7 @@ func (l *lowering) load(known *storage.Finder, n int) error {
 	x.loaded = true
 	if value != nil {
 		x.known, x.depth, x.hops, x.toldHops = true, l.record.Depth, l.record.Hops, l.record.Hops
-		x.fetched, x.segment = l.record.LastFetch != 0, l.record.Segment
+		x.fetched, x.segment, x.score = l.record.LastFetch != 0, l.record.Segment, l.record.Score
 		x.sitemap = l.record.IsSitemap()
 	}
 	return nil
@@ -319,7 +320,7 @@ func (l *lowering) offerRedirect(segment uint32, n int) {
 	if was := l.p.env.Admission.VerdictKey(to, facts); was.Reason != admission.ReasonChain || l.p.env.NoAdditions {
 		return
 	}
-	page := policy.Page{Depth: x.depth, Links: 1, First: true}
+	page := policy.Page{Score: x.score, Depth: x.depth, Links: 1, First: true}
 	link := policy.Link{Internal: string(to.HostKey()) == string(from), Redirect: true, Refused: !v.OK()}
 	l.created[target] = creation{segment: segment, reason: fateOf(v).withheldReason(), sum: linkSum{
 		any: true, depth: x.depth + redirectDepthCost, hops: x.hops + 1,

@@ -174,6 +174,22 @@ func TestChainShortens(t *testing.T) {
 	w.check()
 }
 
+// TestChainShortensScore: over distinct targets, what a redirect whose chain was too long leads to gets what the page
+// has, as what any redirect leads to.
+func TestChainShortensScore(t *testing.T) {
+	w := newScored(t, admission.Options{MaxRedirects: 2}, policy.DistinctOPICScorer{})
+	defer w.close()
+	w.inject(hostA, hostB)
+	w.update(page{url: hostA, redirect: hostA + "1"})
+	w.update(page{url: hostA + "1", redirect: hostA + "2"})
+	w.update(page{url: hostA + "2", redirect: hostA + "3"})
+	w.update(page{url: hostB, links: []string{hostA + "2"}})
+	page, target := w.records()[w.key(hostA+"2")], w.records()[w.key(hostA+"3")]
+	if page.Score == 0 || target.Score != page.Score {
+		t.Errorf("the page has %v, what it leads to %v", page.Score, target.Score)
+	}
+}
+
 // TestNewAfterInterruption: a record that an interrupted updatedb left to be made counts as made by the next one.
 func TestNewAfterInterruption(t *testing.T) {
 	w := newWorld(t, admission.Options{MaxRedirects: 2})
