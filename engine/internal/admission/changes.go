@@ -144,8 +144,8 @@ func (c *Changes) splitRows(rows map[string]string, deleted map[string]bool) err
 			return fmt.Errorf("reading which part this is: %w", err)
 		}
 		for _, p := range c.joined {
-			same := func(q urlkey.Part) bool { return q.From == p.From }
-			if len(own) > 0 && !slices.ContainsFunc(own, same) {
+			within := func(q urlkey.Part) bool { return len(p.Without(q)) == 0 }
+			if len(own) > 0 && !slices.ContainsFunc(own, within) {
 				rows[partPrefix+p.From] = p.Until
 			}
 		}

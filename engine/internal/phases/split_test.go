@@ -218,6 +218,55 @@ func TestJoinParts(t *testing.T) {
 	}
 }
 
+// TestJoinLarger: a part that was moved on, and that has joined the larger one that it was a part of, brings all of
+// that back.
+func TestJoinLarger(t *testing.T) {
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+	defer w.close()
+	w.inject("http://a.example/", "http://b.example/", "http://c.example/")
+	before := w.state()
+	move := func(from *world, until string) *world {
+		t.Helper()
+		part, err := DomainPart(until)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part.From = ""
+		to := from.exported(part)
+		if _, err := from.p.Excise(context.Background(), part); err != nil {
+			t.Fatal(err)
+		}
+		return to
+	}
+	joins := func(to, from *world) {
+		t.Helper()
+		var o ImportOptions
+		var err error
+		if o.Joins, err = admission.OwnParts(from.store); err == nil {
+			o.MovedOn, err = admission.SplitParts(from.store)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		to.importAll(from, o)
+	}
+	larger := move(w, "b.example")
+	defer larger.close()
+	smaller := move(larger, "a.example")
+	defer smaller.close()
+	joins(smaller, larger)
+	joins(w, smaller)
+	w.restart()
+	if list := differences(w.state(), before); len(list) > 0 {
+		t.Fatalf("back from elsewhere:\n%s", strings.Join(list, "\n"))
+	}
+	for key := range w.records() {
+		if v := w.adm.VerdictKey(key, admission.Facts{}); !v.OK() {
+			t.Errorf("%s: %+v", key, v)
+		}
+	}
+}
+
 // TestExcise moves a part into another store. Here nothing is left of it but links from its pages to others, links to
 // it are withheld, and what a link or seed says of it makes no record. When it comes back all is as before, but for its
 // contents.
