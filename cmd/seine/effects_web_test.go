@@ -41,7 +41,7 @@ var effectsPages = map[string]string{
 		<a href="/moved-away">moved away</a>
 		<a href="http://b.example/">b</a> <a href="http://d.example/">d</a> <a href="http://e.example/">e</a>
 		<a href="http://c.example:80/x">c</a> <a href="/copy">copy</a> <a href="/longer-copy">copy</a>
-		<a href="/long/` + strings.Repeat("long", 9) + `">long</a><img src="/net.png"><a href="/net.zip">zip</a>
+		<a href="/long/` + strings.Repeat("long", 9) + `">long</a><img src="/net.png"><a href="/net.svg">svg</a>
 		<form action="/form"><input name=q></form><a href="/agent">agent</a>
 		<a href="/copy" rel=nofollow>not followed</a><a href="/picture">picture</a>`,
 	"a/two": `<title>Two</title><p>Deeper nets. <a href="/three?b=2&amp;a=1&amp;utm_source=x">three</a>

@@ -375,3 +375,37 @@ func TestFaultySections(t *testing.T) {
 		}
 	}
 }
+
+// TestRequisiteSuffixes: with requisites, images, scripts and style sheets are admitted, and archives and programs are
+// refused as they are without.
+func TestRequisiteSuffixes(t *testing.T) {
+	accepted := func(name string, set ...string) bool {
+		f, cmd := &flags{}, &cobra.Command{Use: "test"}
+		f.settings(cmd, inCrawl)
+		f.set = set
+		o, err := f.options(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := urlkey.Parse("http://a.example/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		filters := o.Filters
+		if filters == nil {
+			filters = policy.DefaultFilters(time.Now())
+		}
+		return filters.Accept(u) == ""
+	}
+	for name, shown := range map[string]bool{
+		"a.png": true, "a.css": true, "a.js": true, "a.svg": true, "a.woff2": true, "a.mp4": true,
+		"a.zip": false, "a.exe": false, "a.iso": false, "a.docx": false, "a.tar.gz": false,
+	} {
+		if accepted(name) {
+			t.Errorf("%s is admitted", name)
+		}
+		if got := accepted(name, "requisites=true"); got != shown {
+			t.Errorf("%s with requisites: %t, want %t", name, got, shown)
+		}
+	}
+}

@@ -100,9 +100,11 @@ func (f *flags) policies(o *engine.Options) (err error) {
 	if f.on("requisites") && f.run.values["refuse-types"].from == fromDefault {
 		o.RefuseTypes = []string{}
 	}
-	// The built-in list of suffixes would refuse page requisites, and a file of suffixes replaces it.
-	if f.on("requisites") || f.text("url-suffixes") != "" {
-		o.Filters = policy.URLFilters{policy.TrapFilter{Year: time.Now().Year()}}
+	switch traps := (policy.TrapFilter{Year: time.Now().Year()}); {
+	case f.text("url-suffixes") != "": // the file replaces the built-in list
+		o.Filters = policy.URLFilters{traps}
+	case f.on("requisites"):
+		o.Filters = policy.URLFilters{traps, policy.NewSuffixFilter(neverShown()...)}
 	}
 	if o.LiveFilters, err = f.liveFilters(); err != nil {
 		return err
@@ -134,6 +136,16 @@ func (f *flags) policies(o *engine.Options) (err error) {
 		o.TypeSchedules = append(o.TypeSchedules, rule)
 	}
 	return f.indexWriters(o)
+}
+
+// neverShown are the built-in suffixes but those of what pages are displayed with: images, sound, video, fonts, scripts
+// and style sheets.
+func neverShown() []string {
+	const shown = " avi bmp css eot flac flv gif ico jpeg jpg js m4a m4v mid mkv mov mp3 mp4 mpeg mpg ogg ogv otf " +
+		"png svg swf tif tiff ttf wasm wav webm webp wma wmv woff woff2 "
+	return slices.DeleteFunc(policy.DefaultSuffixes(), func(suffix string) bool {
+		return strings.Contains(shown, " "+suffix+" ")
+	})
 }
 
 // scorer is the scorer of the settings, with the weights of links.
