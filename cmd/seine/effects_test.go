@@ -79,6 +79,7 @@ var unseenOn = map[string]uses{
 
 	// Where the depth of a page falls whose links must be told: see together_test.go.
 	"ignore-external": making &^ inCrawl &^ inUpdateDB, "ignore-internal": making &^ inCrawl &^ inUpdateDB,
+	"score-internal": making &^ inCrawl &^ inUpdateDB, "score-external": making &^ inCrawl &^ inUpdateDB,
 
 	// Only where it is "depth": TestWithheldScores and TestBreadthMerged of engine/internal/phases, and nutch.txtar.
 	"scoring": inGenerate | inMergedb | inSplitdb | inLinkrank,

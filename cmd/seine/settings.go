@@ -130,9 +130,9 @@ var settingGroups = []settingGroup{
 			help: "rank links at the end of a crawl, as `seine linkrank --graph` does, or with `inlink-domains` as " +
 				"`seine linkrank --by inlink-domains`; empty: only that command does",
 			into: func(o *engine.Options) any { return &o.LinkRank }},
-		{name: "score-internal", kind: aNumber, def: "1", used: inCrawl | inUpdateDB, lasting: keepScores,
+		{name: "score-internal", kind: aNumber, def: "1", used: making, lasting: keepScores,
 			help: "weight of links within a host; `depth` has no weights (Nutch: db.score.link.internal)"},
-		{name: "score-external", kind: aNumber, def: "1", used: inCrawl | inUpdateDB, lasting: keepScores,
+		{name: "score-external", kind: aNumber, def: "1", used: making, lasting: keepScores,
 			help: "weight of links between hosts, likewise (Nutch: db.score.link.external)"},
 		{name: "score-filtered", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB, lasting: keepScores,
 			help: "`opic` also divides by links that filters or the scope refuse (Nutch: db.score.count.filtered)"},

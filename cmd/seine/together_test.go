@@ -179,3 +179,20 @@ func TestIgnoredPassNothingOn(t *testing.T) {
 		}
 	}
 }
+
+// TestWeightsOfInject: what a redirect leads to whose chain is short enough once its page is a seed gets the weight
+// that the settings give to links, whichever command finds that out.
+func TestWeightsOfInject(t *testing.T) {
+	w := newSiteDir(t, func(w http.ResponseWriter, r *http.Request) {
+		if n := int(r.URL.Path[len(r.URL.Path)-1] - '0'); n >= 0 && n < 3 {
+			http.Redirect(w, r, fmt.Sprintf("/%d", n+1), http.StatusFound)
+			return
+		}
+		fmt.Fprint(w, `<title>Front</title>`)
+	}, "max-redirects = 1", "score-internal = 3")
+	w.seine("crawl", w.site+"/0", w.site)
+	w.seine("inject", w.site+"/1")
+	if text := w.seine("readdb", "--json", "--url", w.site+"/2"); !strings.Contains(text, `"score":3,`) {
+		t.Errorf("%s", text)
+	}
+}
