@@ -87,14 +87,25 @@ func (f *written) Sync() error {
 	return nil
 }
 
-func (osFS) Open(name string) (File, error) { return osFile(os.Open(name)) }
-
-// osFile keeps a nil *os.File from becoming a File that is not nil.
-func osFile(f *os.File, err error) (File, error) {
+func (osFS) Open(name string) (File, error) {
+	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	return f, nil
+	return opened{f}, nil
+}
+
+// opened is a file that was there. What is read of it after a sync comes from the disk: after a write that failed, the
+// system may have kept in its page cache what the disk does not have.
+type opened struct{ *os.File }
+
+// Sync implements File.
+func (f opened) Sync() error {
+	err := f.File.Sync()
+	if err == nil {
+		forget(f.File, 0, 0) // all of it
+	}
+	return err
 }
 
 func (osFS) List(dir string) (names []string, err error) {

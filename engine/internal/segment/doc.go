@@ -43,6 +43,7 @@
 //   - With Env.ParseLater nothing is parsed live: Finish does what Seal does. With Env.NoContent a record says how long
 //     the body was that it lacks; the page is then left out when an open segment is read back, and only then.
 //   - Nothing is counted, or found by Unsealed, before its WARC record is synced.
+//   - What is in a file whose sync failed is sealed by the next process, not by this one (firm.go).
 //   - A fetch is what Unsealed says of it when its segment is sealed. The commit that makes the store have it comes
 //     before Unsealed forgets it.
 //   - Parts of segments do not overlap. Nothing is changed in what a sealed segment has, but by Purge and repair,

@@ -88,6 +88,7 @@ func New(env Env) *Segments {
 	if env.Parsers == nil {
 		env.Parsers = parse.New(parse.Options{})
 	}
+	env.FS = &firmFS{FS: env.FS}
 	return &Segments{env: env}
 }
 

@@ -41,17 +41,18 @@ func (g *Segments) readBack(
 		path := g.env.Dir + "/" + part.Name
 		sound := []warc.FileInfo{part}
 		if !w.closed[part.Name] { // mending it would read it once more
+			if w.seg.State == storage.SegmentOpen {
+				// What a killed process wrote can be read and need not be on the disk yet; sealing it says that it is.
+				// The sync comes first: if the disk refused something, what is read then lacks it.
+				if err := g.syncFile(path); err != nil {
+					return nil, torn, fmt.Errorf("syncing %s: %w", path, err)
+				}
+			}
 			var removed int64
 			if sound, removed, err = g.repair(path, part, &w.seg); err != nil {
 				return nil, torn, err
 			}
 			torn += removed
-			if w.seg.State == storage.SegmentOpen {
-				// What a killed process wrote can be read and need not be on the disk yet; sealing it says that it is.
-				if err := g.syncFile(path); err != nil {
-					return nil, torn, fmt.Errorf("syncing %s: %w", path, err)
-				}
-			}
 		}
 		for _, f := range sound {
 			if f.Records, err = g.readFile(ctx, path, f, w, each); err != nil {
