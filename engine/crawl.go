@@ -15,9 +15,11 @@ import (
 // drain them, settle.
 func (c *conductor) run(ctx context.Context) error {
 	w := c.w
-	if _, err := w.network(); err != nil {
+	net, err := w.network()
+	if err != nil {
 		return err
 	}
+	net.hosts.Begin()
 	c.deliver = w.pages.start()
 	defer c.deliver.end()
 	over, err := c.prepare(ctx)

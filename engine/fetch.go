@@ -74,12 +74,14 @@ func chosen(sel phases.Selection, list []phases.Choice) visit.Chosen {
 func (w *work) fetch(ctx context.Context, o FetchOptions, begun func(*fetching)) (FetchReport, error) {
 	start := w.now()
 	err := o.validate()
+	var net *network
 	if err == nil {
-		_, err = w.network()
+		net, err = w.network()
 	}
 	var counts segment.Counts
 	var run *fetching
 	if err == nil {
+		net.hosts.Begin()
 		deliver := w.pages.start()
 		counts, err = w.fetchSegment(ctx, context.Background(), o, func(f *fetching) {
 			run = f

@@ -369,6 +369,9 @@ func (h *Hosts) Bytes() (used, limit int64) { return h.bytes.Load(), h.most }
 // Troubles returns why hosts give nothing, the reason with the most hosts first. Any goroutine may call it.
 func (h *Hosts) Troubles() []Trouble { return h.troubles.list() }
 
+// Begin begins a crawl or fetch: troubles that only earlier ones met are none of it. Any goroutine may call it.
+func (h *Hosts) Begin() { h.troubles.begin() }
+
 // ForgetRefused begins a run: the hosts that the settings forbade to reach in an earlier one are not counted in this
 // one until it comes to them. Any goroutine may call it.
 func (h *Hosts) ForgetRefused() { h.troubles.forgetRefused() }

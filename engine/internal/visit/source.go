@@ -94,6 +94,7 @@ func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (fr
 		return out, err
 	}
 	if out.Sleeps > 0 && out.NotBefore.After(s.h.env.Now()) {
+		s.h.troubles.sleeps(host)
 		return out, nil // it sleeps, so its URLs would come back at once
 	}
 	chosen, err := s.supply.Choose(snap, &Wanted{

@@ -52,6 +52,8 @@ type troubles struct {
 	some atomic.Bool // there may be one; most crawls have none, and then an answer costs nothing here
 	mu   sync.Mutex
 	by   map[urlkey.HostKey]reason
+	// before are those of earlier crawls and fetches, of hosts that this one has not come to.
+	before map[urlkey.HostKey]reason
 
 	refused atomic.Int64 // of by, those that the crawl's own settings forbid to reach
 }
@@ -64,6 +66,7 @@ func (t *troubles) note(host urlkey.HostKey, r reason) {
 		t.by = map[urlkey.HostKey]reason{}
 	}
 	r.redirected = false
+	delete(t.before, host)
 	if old, known := t.by[host]; known || len(t.by) < troublesMax {
 		t.by[host] = r
 		t.some.Store(true)
@@ -85,7 +88,32 @@ func (t *troubles) forgetRefused() {
 	defer t.mu.Unlock()
 	maps.DeleteFunc(t.by, func(_ urlkey.HostKey, r reason) bool { return refusedHere(r.failure) })
 	t.refused.Store(0)
-	t.some.Store(len(t.by) > 0)
+	t.some.Store(len(t.by)+len(t.before) > 0)
+}
+
+// begin: a crawl or fetch begins. It counts only the hosts that it comes to.
+func (t *troubles) begin() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.before == nil || len(t.before)+len(t.by) > troublesMax {
+		t.before = map[urlkey.HostKey]reason{}
+	}
+	maps.Copy(t.before, t.by)
+	t.by = nil
+	t.refused.Store(0)
+}
+
+// sleeps: a host sleeps as an earlier crawl or fetch left it, so what was its trouble is.
+func (t *troubles) sleeps(host urlkey.HostKey) {
+	if !t.some.Load() {
+		return
+	}
+	t.mu.Lock()
+	r, ok := t.before[host]
+	t.mu.Unlock()
+	if ok {
+		t.note(host, r)
+	}
 }
 
 // answered forgets the trouble of a host.
@@ -97,7 +125,8 @@ func (t *troubles) answered(host urlkey.HostKey) {
 	defer t.mu.Unlock()
 	t.count(t.by[host], -1)
 	delete(t.by, host)
-	t.some.Store(len(t.by) > 0)
+	delete(t.before, host)
+	t.some.Store(len(t.by)+len(t.before) > 0)
 }
 
 func (t *troubles) of(host urlkey.HostKey) (reason, bool) {
