@@ -19,7 +19,7 @@ func CheckSeeds(ctx context.Context, o Options, in InjectOptions) (r InjectRepor
 		return r, err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	sources, closeAll, err := in.open()
+	sources, closeAll, err := in.open(ctx)
 	if err != nil {
 		return r, err
 	}

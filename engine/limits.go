@@ -82,6 +82,8 @@ const (
 	gatherPages   = 2000
 	// gatherMemory is how many bytes of seed lines from a pipe or a request are held in memory; more go to disk.
 	gatherMemory = 1 << 20
+	// slowRead is how many bytes are read at once of what may wait for another program.
+	slowRead = 64 << 10
 	// clockFirst and clockLast are the years that times are kept for: a time in milliseconds or nanoseconds is 0 where
 	// there is none, and nanoseconds end in 2262.
 	clockFirst = 1971

@@ -17,10 +17,11 @@ import (
 // InjectOptions name seeds and say what happens to URLs that crawldb has already. The sources are read one after
 // another: URLs, Files, Readers. No source injects nothing.
 type InjectOptions struct {
-	URLs    []string    // seed lines; see Engine.Inject
-	Files   []string    // names of files of seed lines; "-" is Stdin
-	Stdin   io.Reader   // what "-" in Files reads; nil: "-" is a file of that name
-	Readers []io.Reader // more seed lines; they are read, not closed
+	URLs  []string  // seed lines; see Engine.Inject
+	Files []string  // names of files of seed lines; "-" is Stdin
+	Stdin io.Reader // what "-" in Files reads; nil: "-" is a file of that name
+	// Readers have more seed lines. They are read, not closed; the end of the context does not wait for a Read.
+	Readers []io.Reader
 	// Overwrite replaces the record of a known URL. Update changes only its score, interval and metadata. Without
 	// either the record stays as it is.
 	Overwrite, Update bool

@@ -14,8 +14,8 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// open opens the sources. The caller must call closeAll when it has read them.
-func (o *InjectOptions) open() (sources []phases.SeedFile, closeAll func(), err error) {
+// open opens the sources. Reading them ends with ctx. The caller must call closeAll when it has read them.
+func (o *InjectOptions) open(ctx context.Context) (sources []phases.SeedFile, closeAll func(), err error) {
 	var files []*os.File
 	closeAll = func() {
 		for _, f := range files {
@@ -42,7 +42,51 @@ func (o *InjectOptions) open() (sources []phases.SeedFile, closeAll func(), err 
 		}
 		sources = append(sources, source)
 	}
+	for i := range sources {
+		if !isAtHand(sources[i].Reader) {
+			sources[i].Reader = &slowReader{ctx: ctx, from: sources[i].Reader}
+		}
+	}
 	return sources, closeAll, nil
+}
+
+// slowReader is a source that may wait for another program. When ctx ends, nobody waits any more for the Read that is
+// under way, and nothing is read after it.
+type slowReader struct {
+	ctx  context.Context
+	from io.Reader
+	buf  []byte
+	rest []byte // of buf: not returned yet
+	err  error  // that came with it
+}
+
+// Read implements io.Reader.
+func (r *slowReader) Read(p []byte) (n int, err error) {
+	if len(r.rest) == 0 && r.err == nil {
+		r.fill()
+	}
+	n = copy(p, r.rest)
+	if r.rest = r.rest[n:]; len(r.rest) == 0 {
+		err = r.err
+	}
+	return n, err
+}
+
+func (r *slowReader) fill() {
+	if r.buf == nil {
+		r.buf = make([]byte, slowRead)
+	}
+	n, err, done := 0, error(nil), make(chan struct{})
+	go func() {
+		n, err = r.from.Read(r.buf)
+		close(done)
+	}()
+	select {
+	case <-done:
+		r.rest, r.err = r.buf[:n], err
+	case <-r.ctx.Done():
+		r.err = r.ctx.Err() // the buffer belongs to the Read
+	}
 }
 
 // gather is open, and reads what may be slow, such as a pipe or a request, to its end: a phase that waits for lines
@@ -51,7 +95,7 @@ func (o *InjectOptions) open() (sources []phases.SeedFile, closeAll func(), err 
 func (o *InjectOptions) gather(
 	ctx context.Context, store *storage.Store,
 ) (sources []phases.SeedFile, closeAll func(), err error) {
-	sources, closeFiles, err := o.open()
+	sources, closeFiles, err := o.open(ctx)
 	if err != nil {
 		return nil, closeFiles, err
 	}
@@ -63,7 +107,7 @@ func (o *InjectOptions) gather(
 		closeFiles()
 	}
 	for i := range sources {
-		if isAtHand(sources[i].Reader) {
+		if _, slow := sources[i].Reader.(*slowReader); !slow {
 			continue
 		}
 		g := &gathered{store: store}

@@ -10,7 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
 )
@@ -93,5 +95,71 @@ func TestManyLines(t *testing.T) {
 	left, err := os.ReadDir(filepath.Join(dir, "store", "tmp-sort"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) || len(left) > 0 {
 		t.Errorf("temporary files: %v, %v", left, err)
+	}
+}
+
+// stuckReader has a line, and then waits until it is closed.
+type stuckReader struct {
+	lines   io.Reader
+	waiting chan struct{} // closed when it does
+	end     chan struct{}
+}
+
+func (r *stuckReader) Read(p []byte) (int, error) {
+	if n, err := r.lines.Read(p); err == nil {
+		return n, nil
+	}
+	close(r.waiting)
+	<-r.end
+	return 0, io.EOF
+}
+
+// TestBlockedLines: who waits for lines that do not come waits no longer than its context says.
+func TestBlockedLines(t *testing.T) {
+	for name, read := range map[string]func(context.Context, *engine.Engine, io.Reader) error{
+		"inject": func(ctx context.Context, e *engine.Engine, from io.Reader) error {
+			_, err := e.Inject(ctx, engine.InjectOptions{Readers: []io.Reader{from}})
+			return err
+		},
+		"freegen": func(ctx context.Context, e *engine.Engine, from io.Reader) error {
+			_, err := e.FreeGenerate(ctx, engine.FreeGenerateOptions{Files: []string{"-"}, Stdin: from})
+			return err
+		},
+		"dedup-urls": func(ctx context.Context, e *engine.Engine, from io.Reader) error {
+			_, err := e.DedupURLs(ctx, engine.DedupURLsOptions{Readers: []io.Reader{from}})
+			return err
+		},
+		"crawl": func(ctx context.Context, e *engine.Engine, from io.Reader) error {
+			in := engine.InjectOptions{Readers: []io.Reader{engine.SeedReader{Reader: from, Name: "list"}}}
+			r, err := e.Crawl(ctx, engine.CrawlOptions{Inject: in})
+			if err == nil && r.Stopped == engine.StopInterrupted {
+				err = ctx.Err()
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := open(t, engine.Options{Dir: dataDir(t), AllowPrivate: true})
+			defer mustClose(t, e)
+			from := &stuckReader{strings.NewReader("http://slow.example/\n"), make(chan struct{}), make(chan struct{})}
+			end := sync.OnceFunc(func() { close(from.end) })
+			defer end()
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			done := make(chan error, 1)
+			go func() { done <- read(ctx, e, from) }()
+			<-from.waiting
+			cancel()
+			select {
+			case err := <-done:
+				if !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			case <-time.After(time.Minute):
+				t.Error("it waits on")
+				end()
+				<-done
+			}
+		})
 	}
 }

@@ -66,7 +66,7 @@ func (u *Upkeep) DedupURLs(ctx context.Context, o DedupURLsOptions) (DedupURLsRe
 	defer cancel()
 	start := u.w.now()
 	in := InjectOptions{Files: o.Files, Stdin: o.Stdin, Readers: o.Readers}
-	sources, closeAll, err := in.open()
+	sources, closeAll, err := in.open(inner)
 	if err != nil {
 		return DedupURLsReport{}, fmt.Errorf("dedup-urls: %w", err)
 	}
