@@ -88,6 +88,9 @@ const (
 	// there is none, and nanoseconds end in 2262.
 	clockFirst = 1971
 	clockLast  = 2261
+	// contactLooks is the number of hosts that are looked up, one after another, to see whether any is on loopback:
+	// without a contact nothing else is fetched from.
+	contactLooks = 100
 	// sendLongest bounds one Write and one Commit of an index writer at the end of a crawl, and the wait for another
 	// call that sends. The writers of engine/writers give up by themselves after two minutes without progress.
 	sendLongest = 10 * time.Minute

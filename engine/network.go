@@ -99,8 +99,9 @@ func (n *network) close() error {
 }
 
 // requireContact refuses, before anything is sent, to fetch from hosts that are all outside of loopback, without a
-// contact. Where some are on it, the others fail one by one: the client checks every dial. hosts calls its argument
-// with each host, until that returns an error, and returns the error.
+// contact. Where some are on it, the others fail one by one: the client checks every dial. Of very many hosts, the
+// first contactLooks decide. hosts calls its argument with each host, until that returns an error, and returns the
+// error.
 func (n *network) requireContact(
 	ctx context.Context, o *Options, hosts func(each func(urlkey.HostKey) error) error,
 ) error {
@@ -108,7 +109,11 @@ func (n *network) requireContact(
 		return nil
 	}
 	var refused error
+	looks := 0
 	err := hosts(func(h urlkey.HostKey) error {
+		if looks++; looks > contactLooks {
+			return errLooked
+		}
 		addrs, err := n.resolver.Lookup(ctx, h.Host())
 		switch {
 		case err != nil || len(addrs) == 0:
@@ -124,11 +129,11 @@ func (n *network) requireContact(
 	switch {
 	case errors.Is(err, errOnLoopback):
 		return nil
-	case err != nil:
+	case err != nil && !errors.Is(err, errLooked):
 		return err
 	}
 	return refused
 }
 
-// errOnLoopback ends the look for a host that needs no contact.
-var errOnLoopback = errors.New("on loopback")
+// errOnLoopback and errLooked end the look for a host that needs no contact: it is found, or was looked for enough.
+var errOnLoopback, errLooked = errors.New("on loopback"), errors.New("looked at enough hosts")

@@ -5,11 +5,13 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -130,5 +132,32 @@ func TestContactOfSome(t *testing.T) {
 	}
 	if r, err := e.Crawl(ctx, engine.CrawlOptions{}); !errors.Is(err, engine.ErrNoContact) {
 		t.Errorf("of the outside alone: %s, %v", r, err)
+	}
+}
+
+// countedLookups counts the names that are looked up: all are public.
+type countedLookups struct{ n atomic.Int64 }
+
+func (r *countedLookups) Lookup(context.Context, string) ([]netip.Addr, error) {
+	r.n.Add(1)
+	return []netip.Addr{netip.MustParseAddr("93.184.216.34")}, nil
+}
+
+// TestContactOfMany: without a contact a crawl of very many hosts is refused before all of them are looked up.
+func TestContactOfMany(t *testing.T) {
+	r := &countedLookups{}
+	o := siteOptions(t)
+	o.Resolver = r
+	e := open(t, o)
+	defer mustClose(t, e)
+	var urls []string
+	for i := range 1000 {
+		urls = append(urls, fmt.Sprintf("http://h%d.example/", i))
+	}
+	if _, err := e.Crawl(t.Context(), crawlFrom(urls...)); !errors.Is(err, engine.ErrNoContact) {
+		t.Errorf("%v", err)
+	}
+	if n := r.n.Load(); n == 0 || n > 100 {
+		t.Errorf("%d lookups", n)
 	}
 }
