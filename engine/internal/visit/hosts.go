@@ -61,11 +61,15 @@ type authority struct {
 	rules    *robots.Rules // nil until decided
 	reason   reason        // why robots.txt was not usable when it was last requested
 	dirty    bool
-	weight   int64           // its part of Hosts.bytes; 0 while it is not in memory
-	broken   bool            // the request for robots.txt broke off with its kept connection
-	followed bool            // it was not made because the host has another address now
-	fetching chan struct{}   // closed when the request for robots.txt ends; nil: none is under way
-	deferred *deferredRobots // the robots.txt that was redirected; nil: none is deferred
+	weight   int64 // its part of Hosts.bytes; 0 while it is not in memory
+	broken   bool  // the request for robots.txt broke off with its kept connection
+	followed bool  // it was not made because the host has another address now
+	// refusals are the times in a row that robots.txt was redirected to what the crawl's own settings refuse. It is
+	// requested again at askedAgain.
+	refusals   int
+	askedAgain time.Time
+	fetching   chan struct{}   // closed when the request for robots.txt ends; nil: none is under way
+	deferred   *deferredRobots // the robots.txt that was redirected; nil: none is deferred
 }
 
 // NewHosts returns an empty memory.

@@ -167,6 +167,8 @@ func (h *Hosts) decided(a *authority, ways *robotsWays) (s robotsState, wait cha
 	}
 	again := f.RobotsStatus == robotsStatusUnreachable && ways.excused(a.reason.failure)
 	switch {
+	case a.refusals > 0 && now.Before(a.askedAgain):
+		s.unreach, s.reason = a.askedAgain.Sub(now), a.reason
 	case f.RobotsFetched == 0 || again || robotsExpired(f, now.UnixMilli()):
 		if a.fetching != nil {
 			return s, a.fetching
@@ -213,11 +215,17 @@ func robotsExpired(f *storage.HostFacts, now int64) bool {
 // a.mu is held.
 func (h *Hosts) decide(a *authority, answer robotsAnswer, now time.Time) (unreach time.Duration) {
 	a.reason = answer.reason
-	if refusedHere(answer.reason.failure) { // nothing was requested, so nothing is learned
+	if refusedHere(answer.reason.failure) { // nothing is learned that holds for the next process
 		a.rules = robots.DisallowAll
-		return robotsRetryMin
+		if !answer.reason.redirected { // nothing was requested
+			return robotsRetryMin
+		}
+		unreach = min(robotsRetryMin<<min(a.refusals, 16), robotsMaxAge)
+		a.refusals++
+		a.askedAgain = now.Add(unreach)
+		return unreach
 	}
-	a.dirty = true
+	a.dirty, a.refusals = true, 0
 	unreach = noteRobots(&a.facts, &answer, now)
 	if answer.throttled {
 		h.demands(a)
