@@ -145,20 +145,24 @@ func (s *series) close() {
 	}
 }
 
-// thin merges each two samples. One without a partner is filled on.
+// thin merges each two samples. One without a partner is filled on. The step doubles where the samples are that long by
+// then: those of many short crawls are not.
 func (s *series) thin() {
-	half := s.samples[:0]
+	half, seconds := s.samples[:0], 0.0
 	for i := 0; i+1 < len(s.samples); i += 2 {
 		merged := s.samples[i]
 		merged.add(&s.samples[i+1])
 		half = append(half, merged)
+		seconds += merged.Seconds
 	}
 	if len(s.samples)%2 == 1 {
 		s.open = s.samples[len(s.samples)-1]
 	}
 	clear(s.samples[len(half):])
 	s.samples = half
-	s.step *= 2
+	if seconds > s.step*float64(len(half)) {
+		s.step *= 2
+	}
 	s.first, s.stored, s.whole = 0, 0, true
 }
 

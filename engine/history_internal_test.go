@@ -176,3 +176,43 @@ func TestHistoryOnSilentDisk(t *testing.T) {
 		t.Errorf("%d samples are stored, %v", len(list), err)
 	}
 }
+
+// TestHistoryOfShortCrawls: very many crawls of a few seconds do not make the samples of a long one after them long.
+func TestHistoryOfShortCrawls(t *testing.T) {
+	store, err := storage.Open("store", storage.Options{FS: storage.NewMemFS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	start := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	h := &history{}
+	if _, err := h.last(store, 0); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for range 5000 {
+		for range 3 {
+			h.add(aSample(start, n))
+			n++
+		}
+		h.end()
+	}
+	const hours = 3
+	for range hours * 3600 {
+		h.add(aSample(start, n))
+		n++
+	}
+	list, err := h.last(store, 0)
+	if err != nil || len(list) > 1501 {
+		t.Fatalf("%d samples, %v", len(list), err)
+	}
+	long, sum := 0, 0.0
+	for _, x := range list {
+		if sum += x.Seconds; x.Time.After(start.Add(5000 * 3 * time.Second)) {
+			long++
+		}
+	}
+	if long < hours*60 || sum != float64(n) {
+		t.Errorf("the last %d hours have %d samples; all %d have %f of %d seconds", hours, long, len(list), sum, n)
+	}
+}
