@@ -25,6 +25,9 @@ const (
 // dnsDeadHelp helps where name servers do not answer at all.
 const dnsDeadHelp = "check the network and its name servers, or give others with --set resolver=ADDRESS"
 
+// outageText says that the local network is away.
+const outageText = "the local network seems to be cut: at most one host a second is tried"
+
 // alerts says what is wrong, the worst first. recent are samples of the running crawl, oldest first; writers are the
 // reports of its index writers. It is a pure function.
 func alerts(s *Status, recent []Sample, writers []SendReport) (list []Alert) {
@@ -40,7 +43,7 @@ func alerts(s *Status, recent []Sample, writers []SendReport) (list []Alert) {
 			add(AlertDiskSilent, AlertBroken, c.Help, "%s", c.Text)
 		}
 		if s.Progress.Outage {
-			add(AlertNetwork, AlertBroken, c.Help, "%s", c.Text)
+			add(AlertNetwork, AlertBroken, "", outageText) // it need not be the cause: a crawl may be paused, too
 		} else if s.Progress.NoDNS { // hosts whose addresses are known go on, so it need not be the cause
 			add(AlertNetwork, AlertBroken, dnsDeadHelp, "DNS does not answer: hosts whose addresses are not known wait")
 		}

@@ -73,11 +73,15 @@ func TestAlerts(t *testing.T) {
 		{"background", func(s *Status) { s.Store.Tables.BackgroundErrors = 1 }, quiet, nil, "store broken",
 			"1 write in the background failed"},
 		{"memory", func(s *Status) { s.Memory.GoBytes = 5e9 }, quiet, nil, "memory look", "5 GB of memory"},
-		{"outage", func(s *Status) { s.Progress.Outage = true }, quiet, nil, "network broken", "the cause"},
+		{"outage", func(s *Status) { s.Progress.Outage = true }, quiet, nil, "network broken",
+			"the local network seems"},
+		{"outage of a paused crawl", func(s *Status) {
+			s.Progress.Outage, s.Progress.Cause = true, Cause{CausePaused, "it is paused", "p goes on"}
+		}, quiet, nil, "network broken", "the local network seems"},
 		{"no DNS", func(s *Status) { s.Progress.NoDNS = true }, quiet, nil, "network broken",
 			"DNS does not answer: hosts"},
 		{"no DNS in an outage", func(s *Status) { s.Progress.Outage, s.Progress.NoDNS = true, true }, quiet, nil,
-			"network broken", "the cause"},
+			"network broken", "the local network seems"},
 		{"failures", nil, spaced(120, fails(.6)), nil, "failures look", "60% of the 3000 fetches in the last 5m0s"},
 		{"fewer failures", nil, spaced(120, fails(.4)), nil, "", ""},
 		{"few fetches", nil, spaced(1, func(_ int, x *Sample) { x.FetchesPerSecond, x.FailuresPerSecond = 6, 6 }), nil,

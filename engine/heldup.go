@@ -76,7 +76,7 @@ func (s *situation) stoppedBy() Cause {
 		return Cause{CauseDiskSilent, fmt.Sprintf("the disk does not answer: a sync has lasted %s",
 			s.syncing.Round(time.Second)), ""}
 	case s.Outage:
-		return Cause{CauseNetwork, "the local network seems to be cut: at most one host a second is tried", ""}
+		return Cause{CauseNetwork, outageText, ""}
 	case s.holders&visit.HeldByBacklog != 0:
 		return Cause{CauseBacklog, "fetchers wait for updatedb or for the index", ""}
 	}
