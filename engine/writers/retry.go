@@ -34,9 +34,10 @@ type pacing struct {
 	first    time.Duration
 	longest  time.Duration
 	wait     func(ctx context.Context, d time.Duration) error
+	now      func() time.Time
 }
 
-func defaultPacing() pacing { return pacing{patience, firstPause, longestPause, sleep} }
+func defaultPacing() pacing { return pacing{patience, firstPause, longestPause, sleep, time.Now} }
 
 // sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
@@ -50,13 +51,16 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// until calls attempt until it returns nil or an error that is no *later, or until patience ends. Pauses double and are
+// until calls attempt until it returns nil or an error that is no *later, or until patience ends, of which the attempts
+// take their part, too: a server that hangs is as away as one that refuses. Pauses double and are
 // drawn at random from the upper half (AWS, "Exponential Backoff and Jitter", 2015: equal jitter), and are at least as
 // long as the server requested.
 func (p *pacing) until(ctx context.Context, attempt func() error) error {
 	pause, waited := p.first, time.Duration(0)
 	for {
+		began := p.now()
 		err := attempt()
+		waited += p.now().Sub(began)
 		var l *later
 		if !errors.As(err, &l) || ctx.Err() != nil {
 			return err

@@ -4,6 +4,7 @@ package writers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -434,5 +435,25 @@ func TestRetryAfter(t *testing.T) {
 		if got := retryAfter(text, now); got != want {
 			t.Errorf("%q: %s", text, got)
 		}
+	}
+}
+
+// TestHangingServer: a server that takes long to answer badly is away, too: it is tried for as long as one that
+// refuses.
+func TestHangingServer(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	p := defaultPacing()
+	p.now = func() time.Time { return now }
+	p.wait = func(_ context.Context, d time.Duration) error {
+		now = now.Add(d)
+		return nil
+	}
+	began := now
+	err := p.until(background, func() error {
+		now = now.Add(exchangeTime)
+		return &later{err: errors.New("no answer")}
+	})
+	if took := now.Sub(began); err == nil || took > patience+exchangeTime {
+		t.Errorf("%v after %s", err, took)
 	}
 }
