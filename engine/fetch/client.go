@@ -40,7 +40,8 @@ type Client struct {
 
 	mu     sync.Mutex // guards the fields below
 	idle   map[connKey]*list.List
-	all    *list.List // of *conn, most recently parked first
+	all    *list.List  // of *conn, most recently parked first
+	sweep  *time.Timer // that closes what has been idle for too long; nil: nothing is idle
 	closed bool
 }
 
@@ -379,6 +380,10 @@ func (c *Client) empty(closed bool) (all []*conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = c.closed || closed
+	if c.sweep != nil {
+		c.sweep.Stop()
+		c.sweep = nil
+	}
 	for c.all.Len() > 0 {
 		all = append(all, c.unpark(c.all.Back().Value.(*conn)))
 	}
@@ -448,7 +453,30 @@ func (c *Client) parkOr(cn *conn, lapsed bool) (out []*conn) {
 		}
 		out = append(out, c.unpark(oldest))
 	}
+	if c.sweep == nil {
+		c.sweep = time.AfterFunc(c.o.IdleTimeout, c.sweepIdle)
+	}
 	return out
+}
+
+// sweepIdle closes what has been idle for IdleTimeout, also where no other exchange ends any more.
+func (c *Client) sweepIdle() {
+	var out []*conn
+	c.mu.Lock()
+	for c.sweep != nil {
+		if c.all.Len() == 0 {
+			c.sweep = nil
+			break
+		}
+		oldest := c.all.Back().Value.(*conn)
+		if left := c.o.IdleTimeout - time.Since(oldest.parked); left > 0 {
+			c.sweep.Reset(left)
+			break
+		}
+		out = append(out, c.unpark(oldest))
+	}
+	c.mu.Unlock()
+	closeAll(out)
 }
 
 // unpark removes a connection from the pool. c.mu is held.

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
 )
@@ -61,4 +62,28 @@ func TestSlowClose(t *testing.T) {
 	get(other)
 	close(end)
 	running.Wait()
+}
+
+// TestIdleCloses: a connection that nobody uses is closed when it has been idle for long enough, although no other
+// fetch comes.
+func TestIdleCloses(t *testing.T) {
+	t.Parallel()
+	ended := make(chan struct{})
+	s := serve(t, func(s *server, c net.Conn, r *bufio.Reader) {
+		io.WriteString(c, firstPage)
+		if !s.head(r) {
+			close(ended)
+		}
+	})
+	cl := client(t, func(o *fetch.Options) { o.IdleTimeout = 20 * time.Millisecond })
+	r := cl.Fetch(context.Background(), &fetch.Request{URL: s.url("/")})
+	defer r.Release()
+	if r.Failure != "" {
+		t.Fatal(r.Failure, r.Err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Error("it stays open")
+	}
 }
