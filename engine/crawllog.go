@@ -197,8 +197,15 @@ func (c *crawlLog) unlogged(seg *storage.Segment, stored []segment.Stored) (list
 	if c.known == nil || c.knownOf != seg.Number { // segments are read back one after the other
 		c.known, c.knownOf = knownFetches{}, seg.Number
 		c.write(0)
-		// A request may have begun before its segment did, see segment.Writer.
-		err := c.log.Since(seg.Created.Add(-time.Hour), func(url string, begun time.Time) {
+		// A request may have begun before its segment did, see segment.Writer. A segment that the store had lost was
+		// made anew when the engine was opened.
+		from := seg.Created
+		for i := range stored {
+			if begun := timeOf(stored[i].Outcome.Time); begun.Before(from) {
+				from = begun
+			}
+		}
+		err := c.log.Since(from.Add(-time.Hour), func(url string, begun time.Time) {
 			c.known[hashFetch(url, begun.UnixMilli())] = true
 		})
 		c.report(err)

@@ -315,3 +315,47 @@ func sealedLines(t *testing.T, o engine.Options, lines [][]byte) (n int) {
 	}
 	return n
 }
+
+// TestCrawlLogLostStore: where the store has lost an unfinished segment and its WARC file has it, each fetch still has
+// one line, also when the next crawl comes much later.
+func TestCrawlLogLostStore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 4, 60)
+	o := w.options(dataDir(t))
+	path := filepath.Join(t.TempDir(), "crawl.log")
+	e := open(t, o)
+	if _, err := e.Inject(ctx, w.seeds()); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, e)
+	store, saved := filepath.Join(o.Dir, "store"), filepath.Join(t.TempDir(), "store")
+	if err := os.CopyFS(saved, os.DirFS(store)); err != nil {
+		t.Fatal(err)
+	}
+	o.CrawlLog = engine.CrawlLogOptions{Path: path}
+	abort, cancel := context.WithCancel(ctx)
+	n := 0
+	o.Events.PageStored = func(urlkey.URL, *storage.FetchOutcome) {
+		if n++; n == 4 {
+			cancel()
+		}
+	}
+	e = open(t, o)
+	if r, err := e.Crawl(ctx, engine.CrawlOptions{Abort: abort}); err == nil {
+		t.Fatalf("the crawl ended before it was aborted: %s", r)
+	}
+	mustClose(t, e)
+	if err := errors.Join(os.RemoveAll(store), os.CopyFS(store, os.DirFS(saved))); err != nil {
+		t.Fatal(err)
+	}
+	o.Events.PageStored = nil
+	o.Now = func() time.Time { return time.Now().Add(5 * time.Hour) }
+	w.crawl(o, engine.CrawlOptions{})
+	o.Now = nil
+	e = open(t, o)
+	defer mustClose(t, e)
+	if got, want := logged(crawlLog(t, path)), fetchesOf(t, e); !slices.Equal(got, want) || len(want) < 200 {
+		t.Errorf("%d lines of %d fetches", len(got), len(want))
+		sameLines(t, "log", got, want)
+	}
+}
