@@ -124,7 +124,7 @@ func (q quiet) over(patience time.Duration) bool {
 	case q.idle < 0:
 		return false
 	case q.throttled:
-		return q.idle >= throttledPatience*patience
+		return q.idle/throttledPatience >= patience // any patience times throttledPatience need not fit
 	case q.asleep:
 		return q.idle >= patience
 	}

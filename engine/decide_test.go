@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -245,6 +246,15 @@ func TestWaitsForSleepers(t *testing.T) {
 		q, _ := w.look(time.Unix(0, 0), state{frontier: frontier.Stats{Asleep: c.asleep}, refused: c.refused})
 		if q.over(time.Hour) == c.waits {
 			t.Errorf("%d hosts asleep, %d of them refused: waits %t", c.asleep, c.refused, !c.waits)
+		}
+	}
+}
+
+// TestPatienceWithoutEnd: a crawl with all patience that there is waits for hosts that requested a pause.
+func TestPatienceWithoutEnd(t *testing.T) {
+	for _, patience := range []time.Duration{math.MaxInt64, math.MaxInt64 / 2, 50 * 365 * 24 * time.Hour} {
+		if (quiet{idle: time.Hour, throttled: true}).over(patience) {
+			t.Errorf("with %s it does not wait an hour", patience)
 		}
 	}
 }
