@@ -65,9 +65,9 @@ func parseHosts(text []byte, allow bool) (*HostsFilter, error) {
 	return f, nil
 }
 
-// add takes ".example.org", too, which other lists use for a domain.
+// add takes ".example.org" and "*.example.org", too, which other lists use for a domain.
 func (f *HostsFilter) add(entry string) error {
-	host, err := urlkey.ParseHost(strings.Trim(entry, "."))
+	host, err := parseEntry(strings.Trim(strings.TrimPrefix(entry, "*."), "."))
 	if err != nil {
 		return fmt.Errorf("%.80q is not a host: %w", entry, err)
 	}

@@ -100,3 +100,20 @@ func BenchmarkHostsFilter(b *testing.B) {
 		}
 	}
 }
+
+// TestHostsOfOtherLists: a domain may be written as other lists, and the files of normalizers, write it. What no URL's
+// host can be is an error.
+func TestHostsOfOtherLists(t *testing.T) {
+	denied := must(policy.ParseDeniedHosts([]byte("*.wild.example\n.dot.example\n")))(t)
+	for host, want := range map[string]string{
+		"wild.example": "host_denied", "a.b.wild.example": "host_denied", "dot.example": "host_denied", "example": "",
+	} {
+		if got := denied.Accept(parse(t, "http://"+host+"/")); got != want {
+			t.Errorf("%s: %q, want %q", host, got, want)
+		}
+	}
+	for _, entry := range []string{"*", "ads.*", "*ads.example", "a.*.example", "me@ads.example"} {
+		fails(t, parser(policy.ParseAllowedHosts), entry, "line 1: ", "is not a host")
+	}
+	fails(t, parser(policy.ParseRules), "> *.example\n+.\n", "line 1: ", "want > and a host")
+}

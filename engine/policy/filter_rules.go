@@ -34,7 +34,7 @@ func ParseRules(text []byte) (*RulesFilter, error) {
 	err := eachEntry(text, func(n int, line string) error {
 		switch line[0] {
 		case '>':
-			host, err := urlkey.ParseHost(strings.TrimSpace(line[1:]))
+			host, err := parseEntry(strings.TrimSpace(line[1:]))
 			if err != nil {
 				return fmt.Errorf("%.80q: want > and a host: %w", line, err)
 			}
