@@ -80,3 +80,21 @@ func TestSuffixList(t *testing.T) {
 	fails(t, suffixes, "\n+.gif\n", `line 2: "+.gif"`)
 	fails(t, suffixes, "+\n"+strings.Repeat("x", 300), "line 2: ", "longer than 256")
 }
+
+// TestByteOrderMark: the mark with which editors begin a file is not part of its first line.
+func TestByteOrderMark(t *testing.T) {
+	const mark = "\ufeff"
+	u := parse(t, "http://a.example/x.gif")
+	for what, f := range map[string]policy.URLFilter{
+		"prefixes": must(policy.ParsePrefixes([]byte(mark + "http://a.example/\n")))(t),
+		"suffixes": must(policy.ParseSuffixes([]byte(mark + ".gif\n-\n")))(t),
+		"rules":    must(policy.ParseRules([]byte(mark + "+^http://a\n")))(t),
+		"hosts":    must(policy.ParseAllowedHosts([]byte(mark + "# hosts\na.example\n")))(t),
+	} {
+		if reason := f.Accept(u); reason != "" {
+			t.Errorf("%s: %q", what, reason)
+		}
+	}
+	normalizes(t, must(policy.ParseSiteRules(policy.SiteRules{Protocols: []byte(mark + "a.example https\n")}))(t),
+		map[string]string{"http://a.example/": "https://a.example/"})
+}

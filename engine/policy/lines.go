@@ -28,7 +28,7 @@ const errRE2 = "expressions are RE2's: no lookaround and no backreferences, sinc
 func eachLine(text []byte, fn func(n int, line string) error) error {
 	var faults []error
 	n := 0
-	for raw := range bytes.Lines(text) {
+	for raw := range bytes.Lines(bytes.TrimPrefix(text, []byte("\ufeff"))) { // editors of Windows begin files so
 		n++
 		var err error
 		if len(raw) > maxLine {
