@@ -148,3 +148,26 @@ func TestNormalizerScope(t *testing.T) {
 		t.Error("a scope without a chain does not use the rest")
 	}
 }
+
+// TestSiteRulesOfHosts: a host is the same in any spelling. A port, which no rule can have, and a name that is no host
+// are errors: URLs that went to a port by an alias would be other ones when they are normalized again.
+func TestSiteRulesOfHosts(t *testing.T) {
+	n := must(policy.ParseSiteRules(policy.SiteRules{
+		HostAliases: []byte("Bücher.example books.example\nOLD.example. new.example\n"),
+		Protocols:   []byte("*.Käse.example https\n"),
+	}))(t)
+	normalizes(t, n, map[string]string{
+		"http://bücher.example:81/":  "http://books.example:81/",
+		"http://old.example/":        "http://new.example/",
+		"http://www.käse.example/x":  "https://www.xn--kse-qla.example/x",
+		"http://xn--bcher.example/":  "http://xn--bcher.example/",
+		"http://www.bücher.example/": "http://www.xn--bcher-kva.example/",
+	})
+	for _, line := range []string{
+		"a.example b.example:8080", "a.example a.example:8080", "a.example *.b.example", "a.example:8080 b.example",
+		"a.* b.example", "http://a.example b.example",
+	} {
+		_, err := policy.ParseSiteRules(policy.SiteRules{HostAliases: []byte("ok.example to.example\n" + line)})
+		fails(t, func(string) error { return err }, line, "host aliases: line 2: ")
+	}
+}

@@ -30,15 +30,16 @@ type SiteNormalizer struct{ aliases, protocols, slashes siteTable }
 // line, at most ten of each text.
 func ParseSiteRules(r SiteRules) (*SiteNormalizer, error) {
 	isHost := func(s string) bool {
-		u, err := urlkey.Parse("http://" + s + "/")
-		return err == nil && u.Authority() == s
+		h, err := parseEntry(s)
+		return err == nil && h.Host() == s
 	}
 	isScheme := func(s string) bool { return s == "http" || s == "https" }
 	isSign := func(s string) bool { return s == "+" || s == "-" }
 
 	n := &SiteNormalizer{}
 	var errs [3]error
-	n.aliases, errs[0] = parseSiteTable("host aliases", r.HostAliases, isHost, "a host in canonical form")
+	const name = "a host in canonical form, without a port"
+	n.aliases, errs[0] = parseSiteTable("host aliases", r.HostAliases, isHost, name)
 	n.protocols, errs[1] = parseSiteTable("protocols", r.Protocols, isScheme, "http or https")
 	n.slashes, errs[2] = parseSiteTable("slashes", r.Slashes, isSign, "+ or -")
 	if err := errors.Join(errs[:]...); err != nil {
@@ -64,13 +65,32 @@ func parseSiteTable(what string, text []byte, valid func(value string) bool, wan
 		if len(words) != 2 || !valid(words[1]) {
 			return fmt.Errorf("%.80q: want a host and %s", line, want)
 		}
-		t[strings.ToLower(words[0])] = words[1]
+		host, err := siteOf(words[0])
+		if err != nil {
+			return fmt.Errorf("%.80q: %w", line, err)
+		}
+		t[host] = words[1]
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	return t, nil
+}
+
+// siteOf is the key of a line's host. URLs have the canonical form of it, on any port.
+func siteOf(word string) (string, error) {
+	name, below := strings.CutPrefix(word, "*.")
+	h, err := parseEntry(name)
+	switch {
+	case err != nil:
+		return "", err
+	case splitHostKey(h).port != "":
+		return "", errors.New("a rule is for all ports of a host: leave out the port")
+	case below:
+		return "*." + h.Host(), nil
+	}
+	return h.Host(), nil
 }
 
 // of returns the value of a host, "" if it has none.
