@@ -26,7 +26,7 @@ type substitution struct {
 // javaSlashes is a rule of Nutch's own file that RE2 cannot express: it merges slashes, but not those of "http://".
 const javaSlashes = `(?<!:)/{2,}`
 
-// normalizeRounds is how often the rules are applied before a URL counts as one that they never stop changing.
+// normalizeRounds is how often rules, or a chain, are applied before a URL counts as one that they never stop changing.
 const normalizeRounds = 4
 
 // ParseSubstitutions reads substitutions in Nutch's format, including Nutch's own file:

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/engine/policy/policytest"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -169,5 +171,51 @@ func TestSiteRulesOfHosts(t *testing.T) {
 	} {
 		_, err := policy.ParseSiteRules(policy.SiteRules{HostAliases: []byte("ok.example to.example\n" + line)})
 		fails(t, func(string) error { return err }, line, "host aliases: line 2: ")
+	}
+}
+
+// TestChainIsStable: what a later normalizer makes is for an earlier one too, so a chain's results are spelled as the
+// chain spells them.
+func TestChainIsStable(t *testing.T) {
+	chain := policy.URLNormalizers{
+		policy.ParameterNormalizer{},
+		must(policy.ParseSubstitutions([]byte(`<regex-normalize>
+			<regex><pattern>&amp;amp;</pattern><substitution>&amp;</substitution></regex>
+			<regex><pattern>^(https?://[^/]+)/old/</pattern><substitution>$1/</substitution></regex>
+			</regex-normalize>`)))(t),
+		policy.SlashNormalizer{},
+		must(policy.ParseSiteRules(policy.SiteRules{
+			HostAliases: []byte("www.a.example a.example\n"), Slashes: []byte("a.example -\nb.example +\n"),
+		}))(t),
+		policy.QueryNormalizer{},
+	}
+	normalizes(t, chain, map[string]string{
+		"http://a.example/?x=1&amp;utm_source=y": "http://a.example/?x=1",
+		"http://a.example/old//old/x/":           "http://a.example/x",
+	})
+	part := rapid.SampledFrom([]string{
+		"/", "/", "//", "/old/", ".", "..", "%2e", "%2F", "%", "x", "é", ";", ";jsessionid=1", "?", "&", "&amp;", "=",
+		"utm_a=1", "sid=0123456789abcdef", "b=2", "a",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		host := rapid.SampledFrom([]string{"a.example", "www.a.example", "b.example:8080"}).Draw(t, "host")
+		rest := strings.Join(rapid.SliceOfN(part, 0, 9).Draw(t, "parts"), "")
+		u, err := urlkey.Parse("http://" + host + "/" + rest)
+		if err != nil {
+			return
+		}
+		once, err := chain.Normalize(u)
+		if err != nil {
+			t.Fatalf("%s: %v", u, err)
+		}
+		for i, n := range chain {
+			if again, err := n.Normalize(once); err != nil || again != once {
+				t.Fatalf("%s became %s, which normalizer %d spells %s (%v)", u, once, i, again, err)
+			}
+		}
+	})
+	turn := policy.URLNormalizerFunc(func(u urlkey.URL) (urlkey.URL, error) { return u.Resolve("./x/y") })
+	if u, err := (policy.URLNormalizers{turn, policy.SlashNormalizer{}}).Normalize(parse(t, "http://a/")); err == nil {
+		t.Errorf("%s, although each round makes another URL", u)
 	}
 }

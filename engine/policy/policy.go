@@ -4,6 +4,7 @@ package policy
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/seine-crawler/seine/engine/parse"
 	"github.com/seine-crawler/seine/index"
@@ -62,8 +63,21 @@ type URLNormalizers []URLNormalizer
 var errDropped = errors.New("dropped by a normalizer")
 
 // Normalize applies each normalizer to the result of the one before, until one fails or drops the URL, which is an
-// error too.
+// error too. It repeats that until nothing changes any more, since what one makes may be for another before it; a URL
+// that they never stop changing is an error.
 func (ns URLNormalizers) Normalize(u urlkey.URL) (urlkey.URL, error) {
+	for range normalizeRounds {
+		next, err := ns.once(u)
+		if err != nil || next == u || len(ns) == 1 {
+			return next, err
+		}
+		u = next
+	}
+	return urlkey.URL{}, fmt.Errorf("%s: the normalizers never stop changing it", u)
+}
+
+// once applies each normalizer once.
+func (ns URLNormalizers) once(u urlkey.URL) (urlkey.URL, error) {
 	var err error
 	for _, n := range ns {
 		if u, err = n.Normalize(u); err != nil {
