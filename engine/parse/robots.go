@@ -74,10 +74,11 @@ func (r *RobotsFlags) add(list string) int {
 	item, _, _ := strings.Cut(list, ",")
 	taken := min(len(item)+1, len(list))
 	name, value, _ := strings.Cut(item, ":")
+	value, more := firstWord(value)
 	switch name = strings.TrimSpace(name); {
 	case r.flag(name):
 	case strings.EqualFold(name, "max-snippet"):
-		n, err := strconv.Atoi(strings.TrimSpace(value))
+		n, err := strconv.Atoi(value)
 		switch {
 		case err != nil || n < 0: // -1 means no limit
 		case n == 0:
@@ -100,7 +101,19 @@ func (r *RobotsFlags) add(list string) int {
 			r.flag(word)
 		}
 	}
+	for word := range strings.FieldsFuncSeq(more, notComma) { // "max-snippet:50; noindex"
+		r.flag(word)
+	}
 	return max(taken, 1)
+}
+
+// firstWord cuts a directive's value from what follows it by mistake.
+func firstWord(value string) (first, more string) {
+	value = strings.TrimLeftFunc(value, notComma)
+	if end := strings.IndexFunc(value, notComma); end >= 0 {
+		return value[:end], value[end:]
+	}
+	return value, ""
 }
 
 // isAddress distinguishes an agent's name ("botname: directives") from a directive with a value.
