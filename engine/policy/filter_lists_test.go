@@ -98,3 +98,27 @@ func TestByteOrderMark(t *testing.T) {
 	normalizes(t, must(policy.ParseSiteRules(policy.SiteRules{Protocols: []byte(mark + "a.example https\n")}))(t),
 		map[string]string{"http://a.example/": "https://a.example/"})
 }
+
+// TestPrefixSpellings: a prefix with a host that no URL has so is an error with the right spelling; one that ends in
+// the host, or is of another scheme, as in Nutch's file, is none.
+func TestPrefixSpellings(t *testing.T) {
+	for line, says := range map[string]string{
+		"http://EXAMPLE.org/Docs/":  "write http://example.org/Docs/",
+		"HTTPS://bücher.example/a":  "write https://xn--bcher-kva.example/a",
+		"https://example.org:443/":  "write https://example.org/",
+		"http://me@example.org./%7": "write http://example.org/%7",
+		"http://a b/":               "line 2: ",
+	} {
+		fails(t, parser(policy.ParsePrefixes), "http://a.example/\n"+line, says, "line 2: ")
+	}
+	f := must(policy.ParsePrefixes([]byte(
+		"file:///\nftp://A/\nhttp://docs.\nhttps://\nhttp:///\nhttp://[::1]:81/x\n",
+	)))(t)
+	for url, want := range map[string]string{
+		"http://docs.example/": "", "https://a/": "", "http://[::1]:81/x": "", "http://a/": "prefix",
+	} {
+		if got := f.Accept(parse(t, url)); got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -33,17 +34,34 @@ func prefixFilter(list []string) *PrefixFilter {
 }
 
 // ParsePrefixes reads a list of prefixes, one per line; '#' begins a comment line. The error names the lines that are
-// too long.
+// too long, and those whose host no URL spells so, with what to write.
 func ParsePrefixes(text []byte) (*PrefixFilter, error) {
 	var list []string
 	err := eachEntry(text, func(_ int, line string) error {
 		list = append(list, line)
-		return nil
+		return checkPrefix(line)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return prefixFilter(list), nil
+}
+
+// checkPrefix returns an error for a prefix with a whole host that is not in canonical form: no URL begins with it.
+func checkPrefix(p string) error {
+	scheme, rest, _ := strings.Cut(p, "://")
+	authority, path, whole := strings.Cut(rest, "/")
+	if scheme = strings.ToLower(scheme); !whole || authority == "" || scheme != "http" && scheme != "https" {
+		return nil // of other schemes, as in Nutch's file, there are no URLs
+	}
+	u, err := urlkey.Parse(scheme + "://" + authority + "/")
+	if err != nil {
+		return err
+	}
+	if spelled := u.String() + path; spelled != p {
+		return fmt.Errorf("%.80q: the URLs of the crawl are spelled otherwise: write %s", p, spelled)
+	}
+	return nil
 }
 
 // match returns the prefix that a URL begins with.
