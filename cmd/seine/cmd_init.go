@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -176,9 +177,10 @@ func settingsText(given map[string]string) string {
 	return b.String()
 }
 
-// quoted is a value as TOML.
+// quoted is a value as TOML. Not every text that is a number here is one there: 007 and .5 are not, nor in JSON.
 func quoted(k kind, text string) string {
-	if _, err := k.parse(text); err == nil && (k.word == "" || k.word == aCount.word) {
+	bare := k.word == "" || k.word == aCount.word && json.Valid([]byte(text))
+	if _, err := k.parse(text); err == nil && bare {
 		return text
 	}
 	return strconv.Quote(text)

@@ -37,3 +37,19 @@ func TestInitSecrets(t *testing.T) {
 		}
 	}
 }
+
+// TestInitNumbers: a number that TOML spells otherwise is not written as one: the next command reads the file.
+func TestInitNumbers(t *testing.T) {
+	for _, setting := range []string{
+		"host-pages=007", "host-pages=+5", "score-internal=.5", "score-internal=5.", "score-internal=0x1p-2",
+		"score-internal=1e3", "seed-score=0.25",
+	} {
+		dir := filepath.Join(t.TempDir(), "data")
+		for _, args := range [][]string{{"init", "--dir", dir, "--set", setting}, {"config", "--dir", dir}} {
+			var out bytes.Buffer
+			if status := run(args, strings.NewReader(""), io.Discard, &out); status != 0 {
+				t.Errorf("%s: %s: %s", setting, args[0], out.String())
+			}
+		}
+	}
+}
