@@ -362,6 +362,10 @@ func TestFaultySections(t *testing.T) {
 		"username = \"a:b\"\npassword = \"hunter2\"": `[host."a.example"]: username: basic authentication allows`,
 		"[prefix.\"http://a/\"]\ndelay = \"1s\"":     `[prefix."http://a/"]: there is no setting "delay"; a section`,
 		"[prefix.\"http://A/x\"]\nscope = \"any\"":   `toml:2: [prefix."http://A/x"]: the URLs of the crawl are`,
+		"[host.\"http://b/\"]\nscope = \"any\"":      `[host."http://b/"]: that is no host: write [prefix."http://b/"]`,
+		"[domain.\"http://b/\"]\nscope = \"any\"":    `that is no domain: write [prefix."http://b/"]`,
+		"[prefix.\"b/x\"]\nscope = \"any\"":          `that is no prefix: write [prefix."https://b/x"]`,
+		"[prefix.\"b\"]\nscope = \"any\"":            `that is no prefix: write [host."b"]`,
 		"[domain.\"a b\"]\nscope = \"any\"":          `toml:2: [domain."a b"]: want HOST`,
 		"[host.\"*.c\"]\n[domain.\"c\"]":             `: another section says the same`,
 	} {

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/seine-crawler/seine/engine/policy"
 )
@@ -127,6 +128,20 @@ type sectionName struct{ kind, name string }
 
 func (n sectionName) String() string { return fmt.Sprintf("[%s.%q]", n.kind, n.name) }
 
+// other is what a section is whose name is that of another kind; the zero value: its name fits. A section of a host
+// that held for some of its URLs, or one of a prefix that held for more, would not do what its heading says.
+func (n sectionName) other() sectionName {
+	switch isURL := strings.Contains(n.name, "://"); {
+	case n.kind == "prefix" && !isURL && strings.Contains(n.name, "/"):
+		return sectionName{"prefix", "https://" + n.name}
+	case n.kind == "prefix" && !isURL:
+		return sectionName{"host", n.name}
+	case n.kind != "prefix" && isURL:
+		return sectionName{"prefix", n.name}
+	}
+	return sectionName{}
+}
+
 // placedSection is a section with the place where it begins.
 type placedSection struct {
 	values map[string]sectionValue
@@ -178,7 +193,9 @@ func (s sections) policy() (policy.HostPolicy, error) {
 		_, twice := entries[entry]
 		entries[entry] = set
 		err := policy.CheckHostSettings(entry, set)
-		if twice {
+		if other := name.other(); other != (sectionName{}) {
+			err = fmt.Errorf("that is no %s: write %s", name.kind, other)
+		} else if twice {
 			err = errors.New("another section says the same")
 		} else if s[name].halfLogin() {
 			err = errors.New("plain-auth belongs to the username and the password, which stand in one section: " +
