@@ -119,13 +119,15 @@ func (f *flags) policies(o *engine.Options) (err error) {
 		return err
 	}
 	o.Links.ByDomain = f.text("ignore-by") == "domain"
+	longest := uint32(o.MaxInterval / time.Second)
 	switch f.text("schedule") {
 	case "adaptive":
-		o.Schedule = policy.AdaptiveSchedule{}
+		// A page whose interval is longer than max-interval is unfetched: no least one may be.
+		o.Schedule = policy.AdaptiveSchedule{MinInterval: min(policy.DefaultMinInterval, longest)}
 	case "freshness":
 		o.Schedule = policy.FreshnessSchedule{
 			Price:       cmp.Or(o.Interval, policy.DefaultInterval*time.Second).Seconds() / 4,
-			MaxInterval: uint32(o.MaxInterval / time.Second),
+			MinInterval: min(policy.DefaultMinInterval, longest), MaxInterval: longest,
 		}
 	}
 	for _, text := range splitList(f.text("type-schedule")) {

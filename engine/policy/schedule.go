@@ -12,6 +12,7 @@ import (
 const (
 	DefaultInterval    = 30 * 86400 // db.fetch.interval.default
 	DefaultMaxInterval = 90 * 86400 // db.fetch.interval.max
+	DefaultMinInterval = 60         // db.fetch.schedule.adaptive.min_interval
 )
 
 // MetaFixedInterval is the name of the record's metadata field that holds the time between two fetches of the URL, in
@@ -51,7 +52,7 @@ func (s FixedSchedule) Reschedule(r *storage.Record, c Change, at int64) {
 type AdaptiveSchedule struct {
 	IncRate       float64 // lengthens the interval by this share of it; 0 means 0.4
 	DecRate       float64 // shortens the interval by this share of it; 0 means 0.2
-	MinInterval   uint32  // seconds; 0 means 60
+	MinInterval   uint32  // seconds; 0 means DefaultMinInterval; at most the crawl's longest interval
 	MaxInterval   uint32  // seconds; 0 means 365 days
 	SyncDeltaRate float64 // share of the time since the last change to shift by; 0 means 0.3, negative: no shift
 }
@@ -71,7 +72,7 @@ func (s AdaptiveSchedule) Reschedule(r *storage.Record, c Change, at int64) {
 	if rate == 0 {
 		rate = 0.3
 	}
-	lo, hi := float64(orDefault(s.MinInterval, 60)), float64(orDefault(s.MaxInterval, 365*86400))
+	lo, hi := float64(orDefault(s.MinInterval, DefaultMinInterval)), float64(orDefault(s.MaxInterval, 365*86400))
 	interval := float64(orDefault(r.Interval, DefaultInterval))
 	modified := r.ModifiedTime
 	if modified <= 0 {

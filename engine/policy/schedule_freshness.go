@@ -28,7 +28,7 @@ type FreshnessSchedule struct {
 	// Price is in seconds of freshness for a fetch; 0 means a fourth of DefaultInterval: with a fourth of an interval,
 	// a page that changes once in the interval is fetched once in it.
 	Price       float64
-	MinInterval uint32 // seconds; 0 means 60
+	MinInterval uint32 // seconds; 0 means DefaultMinInterval; at most the crawl's longest interval
 	MaxInterval uint32 // seconds; 0 means DefaultMaxInterval
 }
 
@@ -37,7 +37,7 @@ func (s FreshnessSchedule) Due(r *storage.Record, now int64) bool { return r.Fet
 
 // Reschedule estimates the page's rate of changes, and sets the interval that the price asks for.
 func (s FreshnessSchedule) Reschedule(r *storage.Record, c Change, at int64) {
-	price, lo := s.Price, float64(orDefault(s.MinInterval, 60))
+	price, lo := s.Price, float64(orDefault(s.MinInterval, DefaultMinInterval))
 	hi := max(float64(orDefault(s.MaxInterval, DefaultMaxInterval)), lo)
 	if price <= 0 {
 		price = DefaultInterval / 4
