@@ -135,6 +135,9 @@ func (f *flags) policies(o *engine.Options) (err error) {
 		if err != nil {
 			return f.fault("type-schedule", err)
 		}
+		if slices.ContainsFunc(o.TypeSchedules, func(r policy.TypeRule) bool { return r.Type == rule.Type }) {
+			return f.fault("type-schedule", fmt.Errorf("%s has a rule already: join the two", rule.Type))
+		}
 		o.TypeSchedules = append(o.TypeSchedules, rule)
 	}
 	return f.indexWriters(o)

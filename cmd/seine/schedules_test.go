@@ -3,6 +3,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -38,5 +39,19 @@ func TestShortSchedules(t *testing.T) {
 					r.FetchTime-now)
 			}
 		}
+	}
+}
+
+// TestTypesTwice: a media type has one rule; a second one would do nothing.
+func TestTypesTwice(t *testing.T) {
+	f := &flags{}
+	cmd := &cobra.Command{Use: "test"}
+	f.settings(cmd, inAll)
+	rules := "type-schedule=text/html min=1h, * max=9h, Text/HTML max=2h"
+	if err := cmd.ParseFlags([]string{"--set", rules}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.options(cmd); err == nil || !strings.Contains(err.Error(), "text/html has a rule already") {
+		t.Errorf("%v", err)
 	}
 }
