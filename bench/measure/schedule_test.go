@@ -25,6 +25,12 @@ func TestSchedules(t *testing.T) {
 		freshness.Fetches != fixed.Fetches || adaptive.Fetches != fixed.Fetches {
 		t.Errorf("freshness %v", list)
 	}
+	for _, interval := range []time.Duration{-time.Hour, 0, 30 * time.Minute, 400 * 24 * time.Hour} {
+		o := measure.ScheduleOptions{Each: 2, Interval: interval, Days: 2}
+		if _, err := measure.Schedules(o); err == nil || !strings.Contains(err.Error(), "want 1h") {
+			t.Errorf("an interval of %s: %v", interval, err)
+		}
+	}
 	svg := measure.SchedulesSVG(list)
 	for i := range list {
 		if !strings.Contains(svg, list[i].Name) {

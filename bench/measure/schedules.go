@@ -18,7 +18,7 @@ import (
 // ScheduleOptions say which changing pages Schedules fetches, and for how long.
 type ScheduleOptions struct {
 	Each     int           // pages of each rate of changes
-	Interval time.Duration // in which the budget pays one fetch of each page
+	Interval time.Duration // in which the budget pays one fetch of each page; an hour to a year
 	Days     int
 }
 
@@ -46,8 +46,12 @@ func (r *ScheduleRun) Line() Line {
 }
 
 // Schedules lets each schedule spend the same fetches on the same changing pages of simweb, in virtual time: no request
-// is made, and the result depends on the options alone.
+// is made, and the result depends on the options alone. The error says which interval is possible: the clock goes by
+// hours, in each of which a page is fetched at most once.
 func Schedules(o ScheduleOptions) (list []ScheduleRun, err error) {
+	if o.Interval < time.Hour || o.Interval > intervalMost {
+		return nil, fmt.Errorf("interval %s: want 1h to %s", o.Interval, intervalMost)
+	}
 	for _, name := range []string{"fixed", "adaptive", "freshness"} {
 		c, err := newRecrawl(o.Each, o.Interval)
 		if err != nil {
@@ -57,6 +61,9 @@ func Schedules(o ScheduleOptions) (list []ScheduleRun, err error) {
 	}
 	return list, nil
 }
+
+// intervalMost is the longest interval that Schedules takes.
+const intervalMost = 365 * 24 * time.Hour
 
 // changingPage is a page of a changing simweb, and what a crawler has of it.
 type changingPage struct {
