@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -30,6 +31,9 @@ func simwebTruthCommand(c *console) *cobra.Command {
 			"the URLs that a crawler fetched: every word in FILE that begins with http:// or https://. Files\n" +
 			"other than HTML may be missing, as many crawlers skip them.",
 		RunE: func(cmd *cobra.Command, seeds []string) error {
+			if err := totalsOnly(cmd); err != nil {
+				return err
+			}
 			site, err := f.site(cmd)
 			if err != nil {
 				return err
@@ -40,7 +44,7 @@ func simwebTruthCommand(c *console) *cobra.Command {
 			if len(seeds) == 0 {
 				seeds = f.seeds(site)
 			}
-			t := truthTotals{site: site}
+			t := truthTotals{site: site, json: o.json}
 			if o.against != "" {
 				if t.crawled, err = readURLs(o.against, c.in); err != nil {
 					return err
@@ -67,7 +71,7 @@ func simwebTruthCommand(c *console) *cobra.Command {
 					return err
 				}
 			}
-			return t.print(c, o.json)
+			return t.print(c)
 		},
 	}
 	fs := cmd.Flags()
@@ -98,6 +102,7 @@ func printScores(cmd *cobra.Command, c *console, site simweb.Site, seeds []strin
 // truthTotals sums up a walk, and removes the URLs that it visits from crawled.
 type truthTotals struct {
 	site      simweb.Site
+	json      bool
 	outcomes  [len(simweb.Outcomes)]int
 	pages     int
 	edges     int
@@ -123,21 +128,54 @@ func (t *truthTotals) add(w io.Writer, v *simweb.SiteVisit) {
 		t.files++
 	case ok && !did:
 		t.missing++
-		fmt.Fprintf(w, "missing\t%s\n", v.URL)
+		t.differs(w, "missing", v.URL, "")
 	case !ok && did:
 		t.forbidden++
-		fmt.Fprintf(w, "unfetchable\t%s\t%s\n", v.URL, v.Outcome)
+		t.differs(w, "unfetchable", v.URL, v.Outcome.String())
 	case n > 1:
-		fmt.Fprintf(w, "twice\t%s\n", v.URL)
+		t.differs(w, "twice", v.URL, "")
 	}
 }
 
-func (t *truthTotals) print(c *console, asJSON bool) error {
+// totalsOnly returns an error if --json is given beside a flag for lines that it does not print.
+func totalsOnly(cmd *cobra.Command) error {
+	return errors.Join(together(cmd, "urls", "json"), together(cmd, "edges", "json"), together(cmd, "scores", "json"))
+}
+
+// crawlDifference is a URL in which the crawl differs from the truth.
+type crawlDifference struct {
+	Differs string `json:"differs"` // missing, unfetchable, twice or unknown
+	URL     string `json:"url"`
+	Outcome string `json:"outcome,omitempty"` // that an unfetchable one has
+}
+
+// differs prints a difference. What w cannot take, its end reports.
+func (t *truthTotals) differs(w io.Writer, how, url, outcome string) {
+	if t.json {
+		_ = jsonLine(w, crawlDifference{how, url, outcome})
+		return
+	}
+	fmt.Fprintln(w, strings.TrimRight(how+"\t"+url+"\t"+outcome, "\t"))
+}
+
+func (t *truthTotals) print(c *console) error {
 	extra := len(t.crawled)
 	for u := range t.crawled {
-		fmt.Fprintf(c.out, "unknown\t%s\n", u)
+		t.differs(c.out, "unknown", u, "")
 	}
-	if asJSON {
+	if err := t.totals(c, extra); err != nil || t.crawled == nil {
+		return err
+	}
+	if t.missing+t.forbidden+extra > 0 {
+		return fmt.Errorf("the crawl differs from the truth: %d missing, %d unfetchable, %d unknown",
+			t.missing, t.forbidden, extra)
+	}
+	return nil
+}
+
+// totals prints the sums; extra is the number of URLs that the web does not have.
+func (t *truthTotals) totals(c *console, extra int) error {
+	if t.json {
 		r := map[string]any{"urls": t.pages, "edges": t.edges, "broken": t.broken}
 		for i, n := range t.outcomes {
 			r[simweb.Outcome(i).String()] = n
@@ -158,14 +196,7 @@ func (t *truthTotals) print(c *console, asJSON bool) error {
 	}
 	_, err = fmt.Fprintf(c.out, "truth: the crawl missed %d pages, left out %d files that are not HTML, "+
 		"fetched %d URLs that cannot be fetched and %d that do not exist\n", t.missing, t.files, t.forbidden, extra)
-	if err != nil {
-		return err
-	}
-	if t.missing+t.forbidden+extra > 0 {
-		return fmt.Errorf("the crawl differs from the truth: %d missing, %d unfetchable, %d unknown",
-			t.missing, t.forbidden, extra)
-	}
-	return nil
+	return err
 }
 
 // readURLs counts the words of a file that are http or https URLs; "-" reads in.
