@@ -218,6 +218,16 @@ func (r *LongRun) rates() (mean, least float64) {
 	return mean, least
 }
 
+// growth is what a page of the last quarter costs, in units of what one of the first does; nothing if that is not
+// known.
+func (r *LongRun) growth() []Metric {
+	first, last := r.quarters()
+	if first == 0 {
+		return nil
+	}
+	return []Metric{{"last/first", float64(last) / float64(first)}}
+}
+
 // quarters returns what one of the first quarter of the pages costs, and one of the last; 0, 0: it was looked at too
 // few times.
 func (r *LongRun) quarters() (first, last time.Duration) {

@@ -120,5 +120,9 @@ func TestLongQuarters(t *testing.T) {
 		if first, last := c.run.quarters(); first != c.first || last != c.last {
 			t.Errorf("%s: %v and %v, want %v and %v", name, first, last, c.first, c.last)
 		}
+		if growth := c.run.growth(); len(growth) != 0 && c.first == 0 || c.first > 0 &&
+			(len(growth) != 1 || growth[0].Value != float64(c.last)/float64(c.first)) {
+			t.Errorf("%s: %v, with costs of %v and %v", name, growth, c.first, c.last)
+		}
 	}
 }

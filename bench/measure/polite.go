@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -108,15 +109,13 @@ func (o *PoliteOptions) round(ctx context.Context, delay time.Duration, limit ..
 		return l, 0, err
 	}
 	pages := float64(max(1, c.Fetched))
-	first, last := r.quarters()
-	return Line{Name: name, Count: c.Fetched, Metrics: append([]Metric{
+	return Line{Name: name, Count: c.Fetched, Metrics: slices.Concat([]Metric{
 		{"cpu-µs/page", float64(u.cpu.Microseconds()) / pages},
-		{"last/first", float64(last) / float64(max(1, first))},
 		{"pages/s", float64(c.Fetched) / u.wall.Seconds()},
 		{"segments", float64(c.Segments)},
 		{"written-KB/page", float64(u.written) / 1024 / pages},
 		{"peak-MB", float64(u.peakKB) / 1024},
-	}, made...)}, c.Fetched, nil
+	}, r.growth(), made)}, c.Fetched, nil
 }
 
 // crawl runs the crawler and looks at it.
