@@ -166,8 +166,8 @@ host is one of them.`,
 		what:    `Events from eight senders to one receiver.`,
 		units:   []string{"ns/op"},
 		means: `
-An event costs tens of nanoseconds, so the inbox does not limit a crawl. The lock-free stack is used because no sender
-waits while a shard works.`,
+An event costs a fraction of a microsecond, so the inbox does not limit a crawl. The lock-free stack is used because no
+sender waits while a shard works.`,
 	},
 	{
 		layer:   "Ready",
@@ -223,8 +223,8 @@ seine's groups allow 3. recall is the share of the near-duplicates that is found
 the pairs that are.`,
 		units: []string{"recall", "precision", "pages"},
 		means: `
-Nearly all near-duplicates are found, and hardly a pair of other pages. A larger distance finds no more of them and
-takes in other pages.`,
+Nearly all near-duplicates are found, and hardly a pair of other pages. A larger distance finds few more of them, and
+the largest takes in other pages.`,
 	},
 	{
 		layer:   "Schedules",

@@ -30,7 +30,7 @@ writes it: no crawler that stores pages with these libraries takes less.`,
 			{file: "crawl-rate.svg", title: "Pages a second", unit: "pages/s", x: "pages=", xLabel: "pages of the web"},
 		},
 		means: `
-A crawl is limited by processor time: about three tenths of it are the index, and less than a fifth is what the
+A crawl is limited by processor time: about three tenths of it are the index, and about a fifth is what the
 libraries alone take. A large web takes more memory than a small one, because segments grow as far as --memory allows.
 Servers that compress their responses make a crawl cheaper, because the WARC keeps the compressed bytes as they came.`,
 	},
@@ -99,8 +99,8 @@ each content coding and with the largest windows; bodies of 10 MB; bodies that g
 whose links are a million URLs. There are as many hosts as fetchers.`,
 		units: []string{"peak/memory", "peak-MB", "URLs", "pages/s"},
 		means: `
-A process stays within 1.25 times --memory, whatever servers send, and more fetchers do not take more memory for pages.
-make bench fails if one does not.`,
+A process stays within 1.25 times --memory, whatever servers send and however many fetchers there are. make bench fails
+if one does not.`,
 	},
 	{
 		layer:   "Serial",
