@@ -39,7 +39,7 @@
 //
 // # Bounds
 //
-// A child may run for an hour. Lines are kept in memory; there are some hundreds.
+// A child may run for four hours. Lines are kept in memory; there are some hundreds.
 //
 // # Deliberately absent
 //
