@@ -50,7 +50,8 @@ func (f *simwebFlags) add(fs *pflag.FlagSet) {
 		"a DIR without HTML files stands for all its folders that have some")
 	fs.StringVar(&f.docsO.Root, "docs-root", "",
 		"refuse paths and symbolic links of --docs that lead out of this folder (default /)")
-	fs.StringVar(&f.robots, "docs-robots", "", "file to serve as the robots.txt of every host of --docs")
+	fs.StringVar(&f.robots, "docs-robots", "", "file to serve as the robots.txt of every host of --docs; "+
+		"the report does not count what it forbids")
 	fs.Float64Var(&f.docsO.RightCharset, "docs-right-charset", 0, "share of hosts of --docs, from 0 to 1, whose "+
 		"Content-Type names the charset that the file declares")
 	fs.Float64Var(&f.docsO.WrongCharset, "docs-wrong-charset", 0, "share of hosts of --docs, from 0 to 1, whose "+

@@ -31,7 +31,7 @@ func simwebTruthCommand(c *console) *cobra.Command {
 			"the URLs that a crawler fetched: every word in FILE that begins with http:// or https://. Files\n" +
 			"other than HTML may be missing, as many crawlers skip them.",
 		RunE: func(cmd *cobra.Command, seeds []string) error {
-			if err := totalsOnly(cmd); err != nil {
+			if err := f.checkTruth(cmd); err != nil {
 				return err
 			}
 			site, err := f.site(cmd)
@@ -137,9 +137,16 @@ func (t *truthTotals) add(w io.Writer, v *simweb.SiteVisit) {
 	}
 }
 
-// totalsOnly returns an error if --json is given beside a flag for lines that it does not print.
-func totalsOnly(cmd *cobra.Command) error {
-	return errors.Join(together(cmd, "urls", "json"), together(cmd, "edges", "json"), together(cmd, "scores", "json"))
+// checkTruth returns an error if --json is given beside a flag for lines that it does not print, or a robots.txt by
+// which the walk would not go: its outcomes would not be those of a polite crawl.
+func (f *simwebFlags) checkTruth(cmd *cobra.Command) error {
+	var robots error
+	if f.robots != "" {
+		robots = &usageError{errors.New("--docs-robots: truth does not know what a robots.txt of documents forbids: " +
+			"leave it out, and compare with a crawl without it")}
+	}
+	return errors.Join(robots, together(cmd, "urls", "json"), together(cmd, "edges", "json"),
+		together(cmd, "scores", "json"))
 }
 
 // crawlDifference is a URL in which the crawl differs from the truth.
