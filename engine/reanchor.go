@@ -39,7 +39,7 @@ func (x *indexing) reanchor(ctx context.Context) (err error) {
 	if !x.refresh || len(x.filters) > 0 {
 		return nil
 	}
-	to, ok, err := x.index.NewReanchoring()
+	to, ok, err := x.index.NewReanchoring(ctx)
 	if err != nil || !ok {
 		return err
 	}

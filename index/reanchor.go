@@ -68,8 +68,10 @@ type ReanchorReport struct {
 const reanchorPart = 6
 
 // NewReanchoring begins. Its caller holds Writing until Finish or Abort returns; no merge may run meanwhile, and
-// ok is false, and r nil, if one does. Where a Location names a document, what Located says is meant from here on.
-func (x *Index) NewReanchoring() (r *Reanchoring, ok bool, err error) {
+// ok is false, and r nil, if one does. Where a Location names a document, what Located says is meant from here on. What
+// is left of a merge that was cut short after its exchange is done first. (A crawl cuts merges short at its end; ok was
+// false then, and all documents were made anew.)
+func (x *Index) NewReanchoring(ctx context.Context) (r *Reanchoring, ok bool, err error) {
 	if !x.merging.TryLock() { // to wait would be to wait for each other: a merge takes merging before Writing
 		return nil, false, nil
 	}
@@ -78,17 +80,12 @@ func (x *Index) NewReanchoring() (r *Reanchoring, ok bool, err error) {
 			x.merging.Unlock()
 		}
 	}()
-	if err := x.Refresh(); err != nil {
+	if err := errors.Join(x.Refresh(), x.redirectAll(ctx)); err != nil {
 		return nil, false, err
 	}
 	st, err := x.acquire()
 	if err != nil {
 		return nil, false, err
-	}
-	for _, seg := range st.segments {
-		if len(seg.info.From) > 0 { // Located has places from before a merge
-			return nil, false, x.release(st)
-		}
 	}
 	r = &Reanchoring{
 		x: x, st: st, changes: map[uint32]*anchorChange{},
@@ -275,20 +272,5 @@ func (r *Reanchoring) rewrite(ctx context.Context, p *pace, c *anchorChange, row
 	}
 	r.finished.Changed += c.count
 	r.finished.Segments++
-	return r.redirect(ctx, to.docs.number)
-}
-
-// redirect has Located name a new index segment at once: what it says of stamps is what refreshes go by.
-func (r *Reanchoring) redirect(ctx context.Context, number uint32) (err error) {
-	st, err := r.x.acquire()
-	if err != nil {
-		return err
-	}
-	defer r.x.releaseAfter(st, &err)
-	for _, seg := range st.segments {
-		if seg.number == number {
-			return r.x.redirectHeld(ctx, st, seg)
-		}
-	}
-	return nil // all its documents were deleted
+	return x.redirectAll(ctx) // at once: what Located says of stamps is what refreshes go by
 }

@@ -26,12 +26,9 @@ func (r *randomIndex) reanchor(t *rapid.T) {
 	}
 	r.x.Writing().Lock()
 	defer r.x.Writing().Unlock()
-	a, ok, err := r.x.NewReanchoring()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !ok { // a merge was cut off before its last step
-		return
+	a, ok, err := r.x.NewReanchoring(ctx)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
 	}
 	defer a.Abort()
 	part := rapid.SampledFrom([]int{1, 2, 4, 20}).Draw(t, "one in")
@@ -146,7 +143,7 @@ func TestReanchoringLanguages(t *testing.T) {
 		addDocuments(t, s, x, before)
 		want, other := openMemory(t, Options{MemoryBytes: 64 << 20})
 		addDocuments(t, want, other, after)
-		r, ok, err := x.NewReanchoring()
+		r, ok, err := x.NewReanchoring(t.Context())
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
@@ -188,6 +185,54 @@ func TestReanchoringLanguages(t *testing.T) {
 	}
 }
 
+// TestReanchoringCut: what a merge left that was cut short after its exchange does not keep documents from their new
+// anchors.
+func TestReanchoringCut(t *testing.T) {
+	s, x := openMemory(t, Options{})
+	var docs []Document
+	for n := range 100 {
+		docs = append(docs, numbered(t, n, "text"))
+		if n%50 == 49 {
+			addDocuments(t, s, x, docs[n-49:])
+		}
+	}
+	cut := errors.New("cut")
+	x.onMerge = func(at string) error {
+		if at == "exchanged" {
+			return cut
+		}
+		return nil
+	}
+	if _, err := x.MergeTo(t.Context(), 1); !errors.Is(err, cut) {
+		t.Fatal(err)
+	}
+	x.onMerge = nil
+	r, ok, err := x.NewReanchoring(t.Context())
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	defer r.Abort()
+	for _, d := range docs {
+		value, _, err := s.Get(Located(), []byte(d.Key), nil)
+		at, err2 := DecodeLocated(value)
+		err = errors.Join(err, err2)
+		if err == nil {
+			err = r.Add(at, &Anchors{Texts: []string{"new"}, Stamp: 7})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	report, err := r.Finish(t.Context(), func(key urlkey.Key) error { return fmt.Errorf("%q is left", key) })
+	if err != nil || report.Changed != 100 {
+		t.Fatal(report, err)
+	}
+	got, err := x.Search(t.Context(), "anchor:new", SearchOptions{Deadline: time.Hour})
+	if err != nil || got.Total != 100 {
+		t.Fatal(got.Total, err)
+	}
+}
+
 // TestReanchoringKilled: a crash or an error before the last step of a copy leaves the old index or the new one.
 func TestReanchoringKilled(t *testing.T) {
 	for _, step := range []string{"written", "redirected"} {
@@ -205,7 +250,7 @@ func TestReanchoringKilled(t *testing.T) {
 			docs = append(docs, numbered(t, n, "text"))
 		}
 		addDocuments(t, s, x, docs)
-		r, _, err := x.NewReanchoring()
+		r, _, err := x.NewReanchoring(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

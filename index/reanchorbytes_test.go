@@ -115,7 +115,7 @@ func deleteDocuments(t *testing.T, s *storage.Store, x *Index, docs []Document, 
 // reanchorAll gives documents their anchors by a copy.
 func reanchorAll(t *testing.T, s *storage.Store, x *Index, docs []Document) {
 	t.Helper()
-	r, ok, err := x.NewReanchoring()
+	r, ok, err := x.NewReanchoring(t.Context())
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}

@@ -18,9 +18,22 @@ func (x *Index) redirect(ctx context.Context, st *state, seg *segment) error {
 	return x.redirectBy(ctx, st, seg, x.redirectPiece)
 }
 
-// redirectHeld is redirect for a caller that holds the writers' lock.
-func (x *Index) redirectHeld(ctx context.Context, st *state, seg *segment) error {
-	return x.redirectBy(ctx, st, seg, x.redirectSome)
+// redirectAll has Located name the index segment of each document. The caller holds the writers' lock and merging.
+func (x *Index) redirectAll(ctx context.Context) (err error) {
+	st, err := x.acquire()
+	if err != nil {
+		return err
+	}
+	defer x.releaseAfter(st, &err)
+	for _, seg := range st.segments {
+		if len(seg.info.From) == 0 {
+			continue
+		}
+		if err := x.redirectBy(ctx, st, seg, x.redirectSome); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (x *Index) redirectBy(

@@ -266,7 +266,7 @@ func TestCloseDuringMerge(t *testing.T) {
 		"reanchoring": func(x *index.Index) error {
 			x.Writing().Lock()
 			defer x.Writing().Unlock()
-			r, _, err := x.NewReanchoring()
+			r, _, err := x.NewReanchoring(t.Context())
 			if err != nil {
 				return err
 			}
