@@ -107,15 +107,17 @@ func (p *Phases) newRecord(links linkSum, sitemap bool, now int64) storage.Recor
 
 // input is what one segment says about one URL: at most one outcome, the sum of its links, whether it was named as a
 // sitemap, what sitemaps and feeds say of it, by which URL a redirect to it is better known, whether a sitemap
-// redirects to it, and the record that it has as the other spelling of a seed.
+// redirects to it, the record that it has as the other spelling of a seed, and whether the fetchlist has it although
+// crawldb does not know it.
 //
-//	value: flags byte (1 outcome, 2 link, 4 sitemap, 8 shown as, 16 hint, 32 of sitemap, 64 seed) | hops byte |
-//	       score float64 | depth uint16 | hint, if any | length uint16 and text of shown as, if any |
+//	value: flags byte (1 outcome, 2 link, 4 sitemap, 8 shown as, 16 hint, 32 of sitemap, 64 seed, 128 listed) |
+//	       hops byte | score float64 | depth uint16 | hint, if any | length uint16 and text of shown as, if any |
 //	       length uint32 and record of the seed, if any | outcome…
 type input struct {
 	links            linkSum
 	outcome, sitemap bool
 	ofSitemap        bool // a sitemap redirects here
+	listed           bool // see addListed
 	hint             hint
 	shownAs          string // "": nothing else than it is
 	seed             []byte // see addInstead; nil: it is no seed's other spelling
@@ -130,6 +132,7 @@ const (
 	inputHint
 	inputOfSitemap
 	inputSeed
+	inputListed
 
 	inputHead = 12
 )
@@ -157,6 +160,9 @@ func appendInput(dst []byte, in *input, o *storage.FetchOutcome) []byte {
 	if in.seed != nil {
 		flags |= inputSeed
 	}
+	if in.listed {
+		flags |= inputListed
+	}
 	dst = append(dst, flags, in.links.hops)
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(in.links.score))
 	dst = binary.LittleEndian.AppendUint16(dst, in.links.depth)
@@ -178,7 +184,7 @@ func appendInput(dst []byte, in *input, o *storage.FetchOutcome) []byte {
 func readInput(v []byte) input {
 	in := input{
 		outcome: v[0]&inputOutcome != 0,
-		sitemap: v[0]&inputSitemap != 0, ofSitemap: v[0]&inputOfSitemap != 0,
+		sitemap: v[0]&inputSitemap != 0, ofSitemap: v[0]&inputOfSitemap != 0, listed: v[0]&inputListed != 0,
 		links: linkSum{
 			any:   v[0]&inputLink != 0,
 			hops:  v[1],
@@ -227,7 +233,7 @@ func noteShownAs(r *storage.Record, u string) {
 func foldInputs(dst, a, b []byte) []byte {
 	x, y := readInput(a), readInput(b)
 	x.links = x.links.plus(y.links)
-	x.sitemap, x.ofSitemap = x.sitemap || y.sitemap, x.ofSitemap || y.ofSitemap
+	x.sitemap, x.ofSitemap, x.listed = x.sitemap || y.sitemap, x.ofSitemap || y.ofSitemap, x.listed || y.listed
 	x.hint = x.hint.plus(y.hint)
 	x.shownAs = betterShownAs(x.shownAs, y.shownAs)
 	if x.seed == nil {

@@ -123,7 +123,7 @@ func (j *joining) one(key []byte, in input, old []byte) error {
 		return fmt.Errorf("record of the seed %s: %w", key, err)
 	}
 	switch {
-	case !known && !in.outcome && in.seed == nil && p.env.NoAdditions:
+	case !known && !in.outcome && !in.listed && in.seed == nil && p.env.NoAdditions:
 		j.refused++
 		return nil
 	case !known:
@@ -184,7 +184,7 @@ func (j *joining) newRecord(in *input, r *storage.Record) error {
 		return err
 	}
 	*r = j.p.newRecord(in.links, in.sitemap, j.u.now)
-	if in.outcome && !in.links.any && !in.sitemap { // its record is lost: nothing says that it is a seed
+	if (in.outcome || in.listed) && !in.links.any && !in.sitemap { // nothing says that it is a seed
 		r.Depth = math.MaxUint16
 	}
 	return nil

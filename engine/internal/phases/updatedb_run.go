@@ -5,6 +5,7 @@ package phases
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
@@ -75,6 +76,9 @@ func (u *update) collect(ctx context.Context, pages uint64) error {
 		return u.collectors[i].collect(ctx, from[i], to)
 	})
 	if err == nil {
+		err = u.addListed(ctx)
+	}
+	if err == nil {
 		u.sitemaps, err = u.collectors[0].addSitemaps()
 	}
 	if err != nil {
@@ -88,4 +92,30 @@ func (u *update) collect(ctx context.Context, pages uint64) error {
 		}
 	}
 	return nil
+}
+
+// addListed adds the URLs of the segment's fetchlist that crawldb does not know: FreeGenerate lists such. Those that
+// were not fetched become due, as all others of a fetchlist stay.
+func (u *update) addListed(ctx context.Context) (err error) {
+	sc := u.p.env.Store.Scan(storage.Fetchlist(u.segment), nil, nil)
+	defer sc.Close()
+	known := storage.NewFinder(u.p.env.Store, storage.Crawldb())
+	defer func() { err = errors.Join(err, known.Close()) }()
+	value := appendInput(nil, &input{listed: true}, nil)
+	for n := 0; sc.Next(); n++ {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		record, err := known.Find(sc.Key())
+		if err != nil {
+			return fmt.Errorf("crawldb record %s: %w", sc.Key(), err)
+		}
+		if record != nil {
+			continue
+		}
+		if err := u.collectors[0].inputs.Add(sc.Key(), value); err != nil {
+			return fmt.Errorf("sorting URLs of the fetchlist: %w", err)
+		}
+	}
+	return sc.Err()
 }
