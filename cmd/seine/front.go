@@ -37,6 +37,13 @@ type front struct {
 // ServeHTTP implements http.Handler.
 func (a *front) ServeHTTP(w http.ResponseWriter, r *http.Request) { (*a.behind.Load()).ServeHTTP(w, r) }
 
+// Warm has the handler of the first turn read what its visitors will need: see web.Handler. Other processes have.
+func (a *front) Warm(ctx context.Context) {
+	if h, ok := (*a.behind.Load()).(*web.Handler); ok {
+		h.Warm(ctx)
+	}
+}
+
 // show begins a turn with the handler that make makes. In the first one it begins to listen, and prints what to open.
 func (a *front) show(make func(token string) http.Handler) (err error) {
 	turn := func(token string) http.Handler {

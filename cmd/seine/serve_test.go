@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,9 @@ import (
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/engine/web"
 )
+
+// web.Start has what "seine serve" listens with read the words that visitors will need.
+var _ interface{ Warm(ctx context.Context) } = (*front)(nil)
 
 // TestServeMerges: "seine serve" merges what several crawls left of the index, and finds in it what was there.
 func TestServeMerges(t *testing.T) {

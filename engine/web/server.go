@@ -20,16 +20,16 @@ type Server struct {
 	http   http.Server
 	ending chan struct{}      // closed when Close begins
 	failed error              // because of which Serve ended before Close; read it after inside
-	cool   context.CancelFunc // ends warm; nil: there is none
+	cool   context.CancelFunc // ends Warm; nil: there is none
 	inside sync.WaitGroup     // Serve, which closes the listener at its end, and handlers
 }
 
-// warmer is a handler that has something to read before people come.
-type warmer interface{ warm(ctx context.Context) }
+// warmer is a handler that has something to read before people come. Start calls it once.
+type warmer interface{ Warm(ctx context.Context) }
 
-// warm begins to read the words that completions and corrections need: for 10^6 documents half a second of processor
-// time, which the first visitors would wait beside.
-func (h *Handler) warm(ctx context.Context) {
+// Warm reads the words that completions and corrections need: for 10^6 documents half a second of processor time, which
+// the first visitors would wait beside. Start has a Handler do so; a handler around it passes this on.
+func (h *Handler) Warm(ctx context.Context) {
 	if h.e != nil && !h.o.Local { // one command, which may need none
 		_, _ = h.e.Complete(ctx, "a", 1) // a visitor is told of an error
 	}
@@ -59,7 +59,7 @@ func Start(l net.Listener, h http.Handler) *Server {
 	if w, ok := h.(warmer); ok {
 		ctx, cancel := context.WithCancel(context.Background())
 		s.cool = cancel
-		s.inside.Go(func() { w.warm(ctx) })
+		s.inside.Go(func() { w.Warm(ctx) })
 	}
 	s.inside.Go(func() {
 		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {

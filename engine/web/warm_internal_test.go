@@ -15,7 +15,7 @@ type reading struct {
 	begun, ended chan struct{}
 }
 
-func (r reading) warm(ctx context.Context) {
+func (r reading) Warm(ctx context.Context) {
 	close(r.begun)
 	<-ctx.Done()
 	close(r.ended)
