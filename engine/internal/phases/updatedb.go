@@ -13,6 +13,7 @@ import (
 //
 //	parse records, in key order ─▶ for each page: outcome under its own key,
 //	                               a contribution under each distinct target's key
+//	fetchlist                   ─▶ URLs that are not known: due if they have no outcome
 //	sort by key, folding the contributions of a target into one
 //	merge-join with crawldb     ─▶ new records, host counts, signatures
 //	what is refused for now     ─▶ withheld, without a join
