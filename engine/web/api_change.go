@@ -260,7 +260,10 @@ func (h *Handler) rate(c *call) (any, error) {
 	if d := r.DelaySeconds; d != nil && !(*d >= 0 && *d <= delayMax) {
 		return nil, bodyProblem(fmt.Errorf("delay_seconds: want a number from 0 to %.0f", delayMax))
 	}
-	if err := r.set(h.e); err != nil {
+	switch err := r.set(h.e); {
+	case errors.Is(err, engine.ErrClosed):
+		return nil, err
+	case err != nil:
 		return nil, bodyProblem(err)
 	}
 	return r, nil

@@ -254,6 +254,23 @@ func TestReadOnlyDescribed(t *testing.T) {
 	}
 }
 
+// TestClosed: what is asked of an engine that was closed is not the client's fault.
+func TestClosed(t *testing.T) {
+	e, err := engine.Open(engine.Options{Dir: t.TempDir()})
+	must(t, err)
+	h := New(e, Options{Token: testToken})
+	must(t, e.Close())
+	for path, body := range map[string]string{
+		"/crawl/rate": `{"fetchers":1,"delay_seconds":1}`, "/crawl/pause": "", "/crawl/stop": "", "/dedup": "{}",
+		"/seeds": `{"urls":["http://a.example/"]}`,
+	} {
+		head := map[string]string{"Authorization": "Bearer " + testToken, "Content-Type": "application/json"}
+		if status := answered(h, request("POST", apiPath+path, body, head)).StatusCode; status != 503 {
+			t.Errorf("%s: status %d", path, status)
+		}
+	}
+}
+
 // TestSeedsWhole: no part of a request with seeds is passed over: files that the parameter file does not name, names
 // without files, or a text in other letters than are read.
 func TestSeedsWhole(t *testing.T) {

@@ -48,7 +48,8 @@
 //
 // # Deliberately absent
 //
-// TLS, accounts, access logs and compression belong to a proxy before it.
+// TLS, accounts, access logs and compression belong to a proxy before it, whose X-Forwarded-Proto says that clients
+// speak TLS.
 //
 // # Read first
 //

@@ -149,7 +149,7 @@ func (h *Handler) openSession(w http.ResponseWriter, r *http.Request) bool {
 	name := sessionCookie(r)
 	http.SetCookie(w, &http.Cookie{
 		Name: name, Value: h.session(name), Path: h.o.Prefix + "/", HttpOnly: true,
-		SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+		SameSite: http.SameSiteStrictMode, Secure: overTLS(r),
 	})
 	q.Del("token")
 	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: q.Encode()}

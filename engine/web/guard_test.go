@@ -125,8 +125,12 @@ func TestSession(t *testing.T) {
 		t.Errorf("a page with the way to it: %s, %v", body, err) // net/http says where it is in one link
 	}
 	if c := cookies[0]; !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/p/" ||
-		strings.Contains(c.Value, testToken) {
+		strings.Contains(c.Value, testToken) || c.Secure {
 		t.Error(c)
+	}
+	behind := request("GET", "/p/?token="+testToken, "", map[string]string{schemeHeader: "https"})
+	if c := answered(h, behind).Cookies(); len(c) != 1 || !c[0].Secure {
+		t.Errorf("the session of a server with TLS: %v", c) // it must not be sent without
 	}
 	r := request("POST", "/p"+apiPath+"/crawl/resume", "", nil)
 	r.AddCookie(cookies[0])

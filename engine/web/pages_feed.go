@@ -42,7 +42,7 @@ type openSearchURL struct {
 
 // describeSearch sends the OpenSearch description: GET /opensearch.xml.
 func (h *Handler) describeSearch(w http.ResponseWriter, r *http.Request) {
-	root := h.originOf(r) + h.o.Prefix
+	root := originOf(r) + h.o.Prefix
 	p := &page{base: root}
 	send(w, "application/opensearchdescription+xml", openSearch{
 		ShortName: "seine", Description: "Search the pages that seine has crawled", Encoding: "UTF-8",
@@ -57,8 +57,8 @@ func (h *Handler) describeSearch(w http.ResponseWriter, r *http.Request) {
 }
 
 // originOf is scheme and host as the client knows them. ServeHTTP, or the one of a proxy, has checked the host.
-func (h *Handler) originOf(r *http.Request) string {
-	if r.TLS != nil || h.checked && r.Header.Get(schemeHeader) == "https" {
+func originOf(r *http.Request) string {
+	if overTLS(r) {
 		return "https://" + r.Host
 	}
 	return "http://" + r.Host
@@ -123,7 +123,7 @@ func (h *Handler) atomFeed(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	root := h.originOf(r)
+	root := originOf(r)
 	p := &page{base: h.o.Prefix}
 	self := root + r.URL.RequestURI()
 	f := feed{

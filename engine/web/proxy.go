@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 )
 
 // passedHeader marks a request over a socket that a proxy passes on for somebody else. Its value says whether that one
@@ -66,14 +67,19 @@ func (h *Handler) passOn(r *httputil.ProxyRequest) {
 	if h.permitted(r.In) {
 		r.Out.Header.Set(passedHeader, passedForToken)
 	}
-	if r.In.TLS != nil {
+	if overTLS(r.In) {
 		r.Out.Header.Set(schemeHeader, "https")
 	}
 }
 
-// schemeHeader says by which scheme a request came to the proxy. What clients say of that is dropped, see
-// httputil.ReverseProxy.
+// schemeHeader says by which scheme a request came to a server before this one, as nginx and others can send it.
+// Nothing is permitted by it: who sends it without such a server gets other addresses in its own answer.
 const schemeHeader = "X-Forwarded-Proto"
+
+// overTLS says whether the client speaks TLS, to this process or to a server before it.
+func overTLS(r *http.Request) bool {
+	return r.TLS != nil || strings.EqualFold(r.Header.Get(schemeHeader), "https")
+}
 
 // notPassed is the problem of a request to a proxy that has no answer.
 func (c *Client) notPassed(r *http.Request, err error) *Problem {

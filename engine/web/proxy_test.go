@@ -202,15 +202,24 @@ func TestProxyPatience(t *testing.T) {
 	}
 }
 
-// TestProxyAddresses: pages that come through a proxy have its address in them, and the scheme by which they were
-// requested.
+// TestProxyAddresses: feeds and the description of the search have the address that the client knows, with https if it
+// speaks TLS to this process, or to a server before it that says so.
 func TestProxyAddresses(t *testing.T) {
 	s, dir := proxied(t)
 	secure := httptest.NewTLSServer(NewProxy(dialed(t, dir), Options{}))
 	defer secure.Close()
 	for _, path := range []string{"/opensearch.xml", "/atom.xml?q=harbour"} {
-		if _, _, text := s.ask("GET", path, "", schemeHeader, "https"); !strings.Contains(text, s.api+"/?q=") {
-			t.Errorf("%s has no address of %s: %s", path, s.api, text)
+		for scheme, api := range map[string]string{
+			"": s.api, "http": s.api, "https": strings.Replace(s.api, "http:", "https:", 1),
+		} {
+			for _, h := range []http.Handler{New(s.e, Options{}), NewProxy(dialed(t, dir), Options{})} {
+				head := map[string]string{"Host": strings.TrimPrefix(s.api, "http://"), schemeHeader: scheme}
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, request("GET", path, "", head))
+				if !strings.Contains(w.Body.String(), `"`+api+"/?q=") {
+					t.Errorf("%s of %s has no address of %s: %s", path, scheme, api, w.Body)
+				}
+			}
 		}
 		answer, err := secure.Client().Get(secure.URL + path)
 		if err != nil {
