@@ -12,7 +12,8 @@ import (
 // little: none up to one more than backlogMax, all of the time at twice that, where a full segment could not be sealed.
 // Without it a crawl of 10^6 pages stood still for ten seconds before each of its last segments, and went at full speed
 // in between. While fetchers wait, merges of the index yield to the lanes: beside one of 700,000 documents the slowest
-// ten seconds had 204 pages/s, and have 326.
+// ten seconds had 204 pages/s, and have 326. They do so too while the lanes have the last segments: a crawl of 300,000
+// pages ended 13.9 s after its last page in place of 16.1, one of 10^6 43 s in place of 47.
 //
 // It also grows with the time for which a full segment is not searchable (lateness): fetchers and lanes share the
 // processors, and while fetchers wait, lanes have more of them. The conducting goroutine has it; any goroutine may call
@@ -82,8 +83,11 @@ func (b *brake) look(l lanes, now time.Time) float64 {
 // slows reports whether the lanes are what holds the crawl up: fetchers wait for a good part of the time.
 func (b *brake) slows() bool { return b.slow.Load() }
 
-// release ends it, when fetching is over.
+// release ends it, when fetching is over. Merges yield to the lanes until these are done.
 func (b *brake) release() {
 	b.slow.Store(false)
-	b.yield(false)
+	b.yield(true)
 }
+
+// done has merges yield no more: the lanes are done.
+func (b *brake) done() { b.yield(false) }

@@ -46,8 +46,11 @@ func TestBrake(t *testing.T) {
 		if yields != (c.part > 0) {
 			t.Errorf("%s: merges yield: %t", c.name, yields)
 		}
-		if b.release(); yields || b.slows() {
+		if b.release(); !yields || b.slows() {
 			t.Errorf("%s: when fetching is over, merges yield: %t, it slows fetchers: %t", c.name, yields, b.slows())
+		}
+		if b.done(); yields {
+			t.Errorf("%s: when the lanes are done, merges yield", c.name)
 		}
 		if len(b.handed) > c.inLanes {
 			t.Errorf("%s: remembers %d segments, and %d are in the lanes", c.name, len(b.handed), c.inLanes)

@@ -434,6 +434,7 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 	}
 	close(c.toUpdate)
 	c.lanes.Wait()
+	c.brake.done()
 	w.live.held.Store(0)
 	w.live.storing.Store(false)
 	c.sends.end()
