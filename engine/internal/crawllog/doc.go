@@ -17,7 +17,7 @@
 // Open cuts off what a crash left of a line, and begins a new file if the old one has the other format. Write appends
 // lines with one write to the file; a file that would become longer than MaxBytes is renamed first, to the next number.
 // Before a write it looks whether somebody else renamed or removed the file, as logrotate does, and then begins a new
-// one. Sync makes the lines durable. Close ends it.
+// one. After a failure the next use opens the file again. Sync makes the lines durable. Close ends it.
 //
 // # Invariants
 //

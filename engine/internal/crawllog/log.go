@@ -31,11 +31,11 @@ type Options struct {
 type Log struct {
 	o Options
 
-	mu   sync.Mutex
-	file *os.File
-	size int64
-	buf  []byte
-	err  error // final: of a file that could not be cut back to whole lines
+	mu    sync.Mutex
+	file  *os.File // nil after a failure: the next use opens it again, which cuts off what is no whole line
+	size  int64
+	buf   []byte
+	ended bool // by Close
 }
 
 // Open opens a log, and creates it and its folder if they do not exist.
@@ -74,8 +74,11 @@ func (l *Log) open() error {
 // follow opens the file of the log's path if somebody renamed or removed the one that is open, as logrotate does, and
 // sees what was cut off.
 func (l *Log) follow() error {
-	if l.err != nil {
-		return l.err
+	switch {
+	case l.ended:
+		return fs.ErrClosed
+	case l.file == nil:
+		return l.open()
 	}
 	is, err := l.file.Stat()
 	if err != nil {
@@ -89,10 +92,11 @@ func (l *Log) follow() error {
 		return err
 	}
 	old := l.file
-	if err := errors.Join(old.Sync(), l.open()); err != nil {
-		return err
+	err = errors.Join(old.Sync(), l.open())
+	if l.file != old {
+		err = errors.Join(err, old.Close())
 	}
-	return old.Close()
+	return err
 }
 
 // wholeLines returns the length of a file up to its last line feed.
@@ -153,7 +157,8 @@ func (l *Log) write(lines []byte) error {
 		return nil
 	}
 	if cut := l.file.Truncate(l.size); cut != nil {
-		l.err = errors.Join(err, cut)
+		err = errors.Join(err, cut, l.file.Close())
+		l.file = nil
 	}
 	return err
 }
@@ -168,21 +173,18 @@ func (l *Log) rotate() error {
 	if len(old) > 0 {
 		next = old[len(old)-1] + 1
 	}
-	if err := errors.Join(l.file.Sync(), l.file.Close(), os.Rename(l.o.Path, l.numbered(next))); err != nil {
-		l.err = err
+	err = errors.Join(l.file.Sync(), l.file.Close(), os.Rename(l.o.Path, l.numbered(next)))
+	if l.file = nil; err != nil {
 		return err
 	}
 	old = append(old, next)
 	for l.o.Keep > 0 && len(old) > l.o.Keep {
 		if err := os.Remove(l.numbered(old[0])); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return errors.Join(err, l.open())
 		}
 		old = old[1:]
 	}
-	if l.err = l.open(); l.err != nil {
-		return l.err
-	}
-	return nil
+	return l.open()
 }
 
 func (l *Log) numbered(n int) string { return fmt.Sprintf("%s.%05d", l.o.Path, n) }
@@ -227,8 +229,8 @@ func (l *Log) others(from time.Time) (paths []string, err error) {
 func (l *Log) Sync() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err != nil {
-		return l.err
+	if err := l.follow(); err != nil {
+		return err
 	}
 	return l.file.Sync()
 }
@@ -237,11 +239,11 @@ func (l *Log) Sync() error {
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err != nil {
-		return nil // reported
+	file := l.file
+	if l.file, l.ended = nil, true; file == nil {
+		return nil // what failed was returned
 	}
-	l.err = fs.ErrClosed
-	return errors.Join(l.file.Sync(), l.file.Close())
+	return errors.Join(file.Sync(), file.Close())
 }
 
 // Since calls fn with the URL and the begin of each fetch in the log that began at a time or later. It also reads what

@@ -134,6 +134,27 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+// TestGoesOn: a log that could not begin a new file takes lines again once that is mended.
+func TestGoesOn(t *testing.T) {
+	e := sample()
+	line := string(JSON.append(nil, &e))
+	path := filepath.Join(t.TempDir(), strings.Repeat("x", 252)) // with a number behind it, the name is too long
+	l := openLog(t, Options{Path: path, Format: JSON, MaxBytes: int64(len(line))})
+	write(t, l, e)
+	for range 2 {
+		if err := l.Write([]Entry{e}); err == nil {
+			t.Fatal("the file was renamed")
+		}
+	}
+	if err := errors.Join(l.Sync(), os.Truncate(path, 0)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, l, e)
+	if err := l.Close(); err != nil || content(t, path) != line {
+		t.Errorf("the log has %q, %v", content(t, path), err)
+	}
+}
+
 // TestTornLine: what a crash left of a line is cut off, and a log of another format is put aside.
 func TestTornLine(t *testing.T) {
 	e := sample()
