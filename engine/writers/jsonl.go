@@ -37,8 +37,8 @@ func newJSONLines(path string) (*JSONLines, error) {
 // Name is the file's absolute path.
 func (w *JSONLines) Name() string { return w.name }
 
-// Write appends changes and syncs the file, and its directory if the file is new. What a write that was cut off left of
-// its last line is removed first.
+// Write appends changes and syncs the file and its directory: a file that is there may be one whose name an earlier
+// write could not make durable. What a write that was cut off left of its last line is removed first.
 func (w *JSONLines) Write(_ context.Context, changes []policy.IndexChange) (_ []policy.IndexRefusal, err error) {
 	f, err := os.OpenFile(w.path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -62,13 +62,13 @@ func (w *JSONLines) Write(_ context.Context, changes []policy.IndexChange) (_ []
 			return nil, errors.Join(err, f.Truncate(end))
 		}
 	}
-	if err := f.Sync(); err != nil || end > 0 {
+	if err := f.Sync(); err != nil {
 		return nil, err
 	}
 	return nil, syncDir(filepath.Dir(w.path))
 }
 
-// syncDir makes a new file's name durable. Who may write into a directory but not read it cannot.
+// syncDir makes the names of a directory durable. Who may write into a directory but not read it cannot.
 func syncDir(name string) error {
 	dir, err := os.Open(name)
 	if errors.Is(err, os.ErrPermission) {
