@@ -96,11 +96,18 @@ func ParseServers(list string) (servers []netip.AddrPort, err error) {
 	return servers, nil
 }
 
+// checkDNSName returns an error for a name that no name server has.
+func checkDNSName(host string) error {
+	if _, ok := dns.IsDomainName(host); !ok || len(host) > maxDNSName || host == "" {
+		return &fault{FailDNSNotFound, fmt.Errorf("%q is not a valid DNS name", host)}
+	}
+	return nil
+}
+
 // lookup finds the addresses of a name. It queries IPv4 and IPv6 at the same time and succeeds if either does. Where
 // IPv4 has an address, IPv6 is waited for no longer than dnsTryTime: some servers do not answer what they do not know.
 func (c *dnsClient) lookup(ctx context.Context, host string) dnsAnswer {
-	if _, ok := dns.IsDomainName(host); !ok || len(host) > maxDNSName || host == "" {
-		err := &fault{FailDNSNotFound, fmt.Errorf("%q is not a valid DNS name", host)}
+	if err := checkDNSName(host); err != nil {
 		return dnsAnswer{err: err, ttl: resolveNegativeMax}
 	}
 	servers, err := c.servers()

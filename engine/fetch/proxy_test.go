@@ -375,3 +375,45 @@ type loopback struct{}
 func (loopback) Lookup(context.Context, string) ([]netip.Addr, error) {
 	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 }
+
+// TestSOCKSLongName: a name that is too long for DNS, and for SOCKS, which has one byte for its length, is not looked
+// up by the proxy either: cut to its beginning it would be another name, and its end what is sent to that.
+func TestSOCKSLongName(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make(chan string, 1)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer close(names)
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		head := make([]byte, 5)
+		io.ReadFull(c, head[:3])
+		c.Write([]byte{5, 0})
+		io.ReadFull(c, head)
+		name := make([]byte, head[4])
+		io.ReadFull(c, name)
+		names <- string(name)
+	})
+	c, err := fetch.NewClient(fetch.Options{UserAgent: "test", Proxy: "socks5://" + l.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	host := "localhost" + strings.Repeat(".a", 126) + ".org" // 256 bytes more than localhost
+	r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, "http://"+host+"/")})
+	if r.Failure != fetch.FailDNSNotFound {
+		t.Errorf("%q, %v; want %q", r.Failure, r.Err, fetch.FailDNSNotFound)
+	}
+	r.Release()
+	l.Close()
+	wg.Wait()
+	if name, ok := <-names; ok {
+		t.Errorf("the proxy was told to connect to %q", name)
+	}
+}
