@@ -39,11 +39,7 @@ func (h *Hosts) rememberDelay(u urlkey.URL, d time.Duration) {
 
 // otherDelay returns the Crawl-delay that is known of the robots.txt for a URL's host with the other scheme; 0: none.
 func (h *Hosts) otherDelay(u urlkey.URL) time.Duration {
-	scheme := "http"
-	if u.Scheme() == scheme {
-		scheme = "https"
-	}
-	a, err := h.get(storage.AuthorityKey(u.HostKey(), scheme))
+	a, err := h.get(storage.AuthorityKey(u.HostKey(), otherScheme(u.Scheme())))
 	if err != nil {
 		h.env.Warn(err)
 		return 0

@@ -83,6 +83,41 @@ func TestHTTPInstead(t *testing.T) {
 	}
 }
 
+// TestOneSchemeIsDown: where the robots.txt of https cannot be had, the host goes on with its URLs of http. Those of
+// https are fetched when it can be had again. The other way round it is the same, and so it is in the next process.
+func TestOneSchemeIsDown(t *testing.T) {
+	for name, fails := range map[string]answer{
+		"refused": broken(fetch.FailRefused), "certificate": broken(fetch.FailTLSName),
+		"silent": broken(fetch.FailDialTimeout), "busy": status(503),
+	} {
+		for down, up := range map[string]string{"https": "http", "http": "https"} {
+			t.Run(name+" "+down, func(t *testing.T) {
+				w := newWorld(t, admission.Options{})
+				urls := []string{up + "://a.example/1", down + "://a.example/2", up + "://a.example/3"}
+				for _, u := range urls {
+					w.web.set(u, html("page"))
+				}
+				w.delay.Store(int64(time.Millisecond))
+				for i, want := range []struct{ fetched, robots uint64 }{{2, 1}, {2, 1}, {3, 2}} {
+					if i == 2 {
+						w.web.set(down+"://a.example/robots.txt", status(404))
+						w.pass(robotsRetryMin)
+					} else {
+						w.web.set(down+"://a.example/robots.txt", fails)
+					}
+					r := w.start(NewHosts(w.env), newList(w, urls...), 2, Limits{})
+					c := r.finished()
+					urls[0], urls[1] = down+"://a.example/2", up+"://a.example/1" // now it comes first
+					n := w.web.count(down + "://a.example/robots.txt")
+					if c.Fetched != want.fetched || c.Failed > 0 || uint64(n) != want.robots {
+						t.Errorf("run %d: %d requests for the robots.txt that cannot be had, %+v", i, n, c)
+					}
+				}
+			})
+		}
+	}
+}
+
 // TestNoHTTPInstead: a host that demanded a rest with the answer to the request for its robots.txt gets no request for
 // http instead, from the process after a crash either.
 func TestNoHTTPInstead(t *testing.T) {

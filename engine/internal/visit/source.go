@@ -3,6 +3,7 @@
 package visit
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"math"
@@ -97,8 +98,14 @@ func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (fr
 		s.h.troubles.sleeps(host)
 		return out, nil // it sleeps, so its URLs would come back at once
 	}
+	taken := s.taken
+	shut, until := s.h.shut(host)
+	if shut != "" { // its URLs wait for their robots.txt, those of the other scheme do not wait for them
+		end := []byte(" " + shut)
+		taken = func(key []byte) bool { return bytes.HasSuffix(key, end) || s.taken(key) }
+	}
 	chosen, err := s.supply.Choose(snap, &Wanted{
-		Host: host, Limit: limit, Taken: s.taken, Mark: mark,
+		Host: host, Limit: limit, Taken: taken, Mark: mark,
 		Pages: out.HostLimit.URLs > 0 || out.DomainLimit.URLs > 0, Again: over,
 	})
 	if err != nil {
@@ -107,6 +114,9 @@ func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (fr
 	out.More, out.Spent = chosen.More, chosen.Spent
 	if chosen.NextDue > 0 {
 		out.NextDue = time.UnixMilli(chosen.NextDue)
+	}
+	if shut != "" && (out.NextDue.IsZero() || until.Before(out.NextDue)) {
+		out.NextDue = until
 	}
 	if len(chosen.URLs) > 0 {
 		out.Priority = priority(chosen.URLs[0].Score)

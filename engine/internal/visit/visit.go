@@ -291,15 +291,7 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	}
 	switch {
 	case r.unreach > 0:
-		if r.reason.robots == 0 && !r.reason.redirected { // else there was a connection to this host
-			if instead := x.instead(u, r.reason.failure); !instead.IsZero() {
-				return false, x.redirectTo(instead, u, r.reason.failure, left)
-			}
-		}
-		x.hosts.troubles.note(x.v.Host, r.reason)
-		x.blame(r.reason.failure)
-		x.out.RetryAfter, x.out.Unrequested = r.unreach, !r.requested
-		x.out.Local = x.out.Local && r.requested
+		return false, x.unreachable(u, &r, left)
 	case r.throttled:
 		x.out.Kind, x.out.RetryAfter = frontier.Throttled, r.retryAfter
 	case x.hosts.delayOf(x.v.Host) < 0 && x.out.CrawlDelay <= 0 && !r.pending && x.Reached() == NoLimit:
@@ -307,6 +299,33 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	}
 	x.giveBack(left)
 	return false, nil
+}
+
+// unreachable ends a visit to a URL whose robots.txt cannot be had for now.
+func (x *visit) unreachable(u urlkey.URL, r *robotsState, left int) error {
+	if r.reason.robots == 0 && !r.reason.redirected { // else there was a connection to this host
+		if instead := x.instead(u, r.reason.failure); !instead.IsZero() {
+			return x.redirectTo(instead, u, r.reason.failure, left)
+		}
+	}
+	x.blame(r.reason.failure)
+	x.out.Unrequested = !r.requested
+	x.out.Local = x.out.Local && r.requested
+	if _, err := x.hosts.get(storage.AuthorityKey(x.v.Host, otherScheme(u.Scheme()))); err != nil { // into memory
+		return err
+	}
+	if scheme, _ := x.hosts.shut(x.v.Host); scheme == u.Scheme() {
+		if !r.requested {
+			x.out.Kind = frontier.Skipped
+		}
+		x.source.Release(x.v.Host, x.v.URLs[len(x.v.URLs)-left:][:1]) // before it is given back with the visit
+		x.giveBack(left - 1)
+		return nil
+	}
+	x.hosts.troubles.note(x.v.Host, r.reason)
+	x.out.RetryAfter = r.unreach
+	x.giveBack(left)
+	return nil
 }
 
 // undecided reports whether a request for robots.txt, made or not, has decided nothing: the visit ends then.
