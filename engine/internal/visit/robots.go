@@ -23,6 +23,7 @@ import (
 type robotsState struct {
 	rules      *robots.Rules // nil: nothing is decided yet
 	requested  bool          // a request was made to find out
+	waited     bool          // it was another visit's, which this one waited for
 	news       bool          // a deferred answer has come since the host's last visit
 	pending    bool          // the answer is a redirect that is deferred: try again after deferredPoll
 	broken     bool          // a kept connection was closed, or memory was short: it must be sent again
@@ -68,7 +69,7 @@ func (w *robotsWays) excused(f fetch.Failure) bool { return w.excuses != nil && 
 // 4xx and too many redirects allow everything. A host that answers with 429 or 503 rests as after a page in any case.
 func (h *Hosts) robots(ctx context.Context, u urlkey.URL, ways robotsWays) (robotsState, error) {
 	var a *authority
-	for {
+	for waited := false; ; waited = true {
 		var err error
 		if a, err = h.get(authorityKey(u)); err != nil {
 			return robotsState{}, err
@@ -76,6 +77,7 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, ways robotsWays) (robo
 		state, wait := h.decided(a, &ways)
 		if wait == nil {
 			if !state.requested {
+				state.waited = waited
 				return state, nil
 			}
 			if h.keeps(a) {

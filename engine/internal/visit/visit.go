@@ -277,6 +277,9 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 		x.out.Kind, x.out.End = frontier.Repeat, x.env.Now() // the request before this visit did not know of it
 		x.giveBack(left)
 		return false, nil
+	case r.waited && r.unreach == 0 && (x.hosts.delayOf(x.v.Host) >= 0 || x.out.CrawlDelay > 0):
+		x.giveBack(left) // of several visits that waited, one may go on at a time
+		return false, nil
 	case !r.requested && r.unreach == 0:
 		return true, nil
 	}
