@@ -161,6 +161,13 @@ func (v *visitState) spend(n int) int {
 	return n
 }
 
+// metered reports whether bytes or time of the host or of its domain are bounded. What a visit has cost of these is
+// known when it is returned, so it has one URL: others would be requested although a bound was reached with the first.
+func (v *visitState) metered() bool {
+	bounds := func(c *Cost) bool { return c != nil && (c.Bytes > 0 || c.Time > 0) }
+	return v.budget != nil && bounds(&v.budget.limit) || bounds(v.domain.limit.Load())
+}
+
 // uncounted returns how many of some URLs no budget counts yet.
 func uncounted(urls []Candidate) (n int) {
 	for i := range urls {

@@ -40,7 +40,7 @@ func (s *shard) admit(v *visitState, now moment) {
 		return
 	}
 	most := 1
-	if s.pace.wait(v) == 0 {
+	if s.pace.wait(v) == 0 && !v.metered() {
 		most = s.o.VisitURLs
 	}
 	n := v.spend(min(most, v.urls()))

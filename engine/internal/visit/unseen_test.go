@@ -198,3 +198,28 @@ func TestBytesWithoutPage(t *testing.T) {
 		t.Errorf("the outcomes have %d bytes, the run %d, want %d", sum, c.Bytes, want)
 	}
 }
+
+// TestBudgetWithinVisit: a visit of several URLs ends with the one that used up a budget of bytes.
+func TestBudgetWithinVisit(t *testing.T) {
+	const each = 1000
+	for name, o := range map[string]admission.Options{
+		"bytes of a host":   {Host: admission.Cost{Bytes: 2*each + 1}},
+		"bytes of a domain": {Domain: admission.Cost{Bytes: 2*each + 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, o)
+			l := newList(w)
+			w.web.set("http://h.example/robots.txt", sized(0, status(404)))
+			for i := range 20 {
+				u := fmt.Sprintf("http://h.example/%d", i)
+				w.web.set(u, sized(each, html("page")))
+				l.add(Choice{Key: w.url(u).Key(), Score: 1})
+			}
+			r := w.start(NewHosts(w.env), l, 2, Limits{})
+			r.quiet()
+			if c := r.end(); c.Fetched != 3 {
+				t.Errorf("%d pages were fetched, the budget is reached with 3", c.Fetched)
+			}
+		})
+	}
+}
