@@ -116,9 +116,11 @@ func (n *network) requireContact(
 		}
 		addrs, err := n.resolver.Lookup(ctx, h.Host())
 		switch {
-		case err != nil || len(addrs) == 0:
-			return ctx.Err() // a host without an address is not fetched from
-		case !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !a.Unmap().IsLoopback() }):
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case (err != nil || len(addrs) == 0) && o.Proxy == "":
+			return nil // a host without an address is not fetched from; a proxy may have one
+		case len(addrs) > 0 && !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !a.Unmap().IsLoopback() }):
 			return errOnLoopback
 		case refused == nil:
 			refused = fmt.Errorf("refusing to crawl %s: %w: webmasters must be able to reach you; "+

@@ -103,7 +103,7 @@ func (r *CachingResolver) Lookup(ctx context.Context, host string) ([]netip.Addr
 	if a, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		return []netip.Addr{a}, nil
 	}
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+	if isLocalhost(host) {
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
 	}
 	if addrs := r.o.Hosts[host]; len(addrs) > 0 {
@@ -125,6 +125,11 @@ func (r *CachingResolver) Lookup(ctx context.Context, host string) ([]netip.Addr
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// isLocalhost reports whether a name is always that of loopback.
+func isLocalhost(host string) bool {
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
 // ResolverStats are the counters of a CachingResolver since it was created.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,6 +16,13 @@ import (
 
 // Hosts maps names, in lower case and without a final dot, to addresses. These names are never looked up in DNS.
 type Hosts map[string][]netip.Addr
+
+// onLoopback reports whether a name has addresses, and all of them are loopback.
+func (h Hosts) onLoopback(name string) bool {
+	addrs := h[name]
+	away := func(a netip.Addr) bool { return !a.Unmap().IsLoopback() }
+	return len(addrs) > 0 && !slices.ContainsFunc(addrs, away)
+}
 
 // LoadHosts reads a hosts(5) file: lines of an address and names, '#' begins a comment. A name may have several
 // lines. The error names the file and the line.

@@ -28,7 +28,8 @@ type Options struct {
 	// Networks lists the networks of this machine, which are refused unless AllowPrivate permits them. It is called
 	// every minute. The default asks the system.
 	Networks func() ([]netip.Prefix, error)
-	// LoopbackOnly refuses every address but loopback, which AllowPrivate must permit.
+	// LoopbackOnly refuses every address but loopback, which AllowPrivate must permit, and behind a proxy every name
+	// but localhost and those that Hosts has on loopback.
 	LoopbackOnly bool
 	// AllowPorts are permitted besides 80 and 443.
 	AllowPorts []uint16

@@ -21,12 +21,16 @@ var specialNames = map[string]bool{
 }
 
 // checkName refuses a name that a proxy, which resolves names itself, might take for a host of its own network. A name
-// of Options.Hosts is permitted, with AllowPrivate every name.
+// of Options.Hosts is permitted, with AllowPrivate every name. A crawler without a contact gets those of loopback only.
 func (o *Options) checkName(host string) error {
 	if err := checkDNSName(host); err != nil {
 		return err // a SOCKS5 proxy would take a longer one for another, which begins as it does
 	}
 	host = strings.ToLower(strings.TrimRight(host, "."))
+	if o.LoopbackOnly && !isLocalhost(host) && !o.Hosts.onLoopback(host) {
+		err := fmt.Errorf("%q is resolved by the proxy, and no contact is set: set one with --contact", host)
+		return &fault{FailContact, err}
+	}
 	if o.AllowPrivate || len(o.Hosts[host]) > 0 {
 		return nil
 	}
