@@ -43,3 +43,38 @@ func TestOutageOfNewHosts(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// TestOutageIsSeen: what needs no network, and a seed whose https attempt fails, is no answer of a host: an outage is
+// seen beside it.
+func TestOutageIsSeen(t *testing.T) {
+	const many = 60
+	for name, beside := range map[string]string{
+		"refused ports": "http://p%d.example:8080/", "seeds": "https://s%d.example/",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, admission.Options{})
+			var urls []string
+			for i := range many {
+				u := w.url(fmt.Sprintf(beside, i))
+				failure := fetch.FailPort
+				if u.Scheme() == "https" {
+					failure = fetch.FailUnreachable
+					w.assume(u)
+				}
+				other := fmt.Sprintf("http://h%d.example/", i)
+				w.web.set(u.String()+"robots.txt", broken(failure))
+				w.web.set(other+"robots.txt", broken(fetch.FailUnreachable))
+				urls = append(urls, u.String(), other)
+			}
+			r := w.start(NewHosts(w.env), newList(w, urls...), 2, Limits{})
+			defer r.end()
+			w.until("an outage, or an attempt at all", func() bool {
+				s := r.front.Stats()
+				return s.Outage || s.Ready+s.InFlight+s.Queued+s.Refilling+s.Pending == 0 && r.Busy() == 0
+			})
+			if s := r.front.Stats(); !s.Outage {
+				t.Errorf("no outage is seen: %+v", s)
+			}
+		})
+	}
+}

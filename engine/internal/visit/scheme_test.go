@@ -10,7 +10,18 @@ import (
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
+
+// assume makes a URL a seed that was given without a scheme.
+func (w *world) assume(u urlkey.URL) {
+	w.Helper()
+	record := storage.Record{Status: storage.StatusUnfetched}
+	record.Meta = []storage.Field{{Name: storage.MetaScheme, Value: storage.SchemeAssumed}}
+	w.must(w.store.Apply(func(b *storage.Batch) error {
+		return b.Set(storage.Crawldb(), []byte(u.Key()), storage.AppendRecord(nil, &record))
+	}))
+}
 
 // TestHTTPInstead: a URL whose scheme was assumed is tried with http when no https connection can be made, for
 // robots.txt or for the page; any other URL, and any other failure, is left as it is. The WARC says the same.
@@ -41,13 +52,9 @@ func TestHTTPInstead(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, admission.Options{})
 			u := w.url(c.url)
-			record := storage.Record{Status: storage.StatusUnfetched}
 			if c.assumed {
-				record.Meta = []storage.Field{{Name: storage.MetaScheme, Value: storage.SchemeAssumed}}
+				w.assume(u)
 			}
-			w.must(w.store.Apply(func(b *storage.Batch) error {
-				return b.Set(storage.Crawldb(), []byte(u.Key()), storage.AppendRecord(nil, &record))
-			}))
 			robots, err := u.Resolve("/robots.txt")
 			w.must(err)
 			w.web.set(robots.String(), c.robots)
@@ -124,11 +131,7 @@ func TestNoHTTPInstead(t *testing.T) {
 	w := newWorld(t, admission.Options{})
 	const page = "https://a.example/"
 	u := w.url(page)
-	record := storage.Record{Status: storage.StatusUnfetched}
-	record.Meta = []storage.Field{{Name: storage.MetaScheme, Value: storage.SchemeAssumed}}
-	w.must(w.store.Apply(func(b *storage.Batch) error {
-		return b.Set(storage.Crawldb(), []byte(u.Key()), storage.AppendRecord(nil, &record))
-	}))
+	w.assume(u)
 	w.web.set(page+"robots.txt", reply("HTTP/1.1 429 No\nRetry-After: 7200", ""))
 	h := NewHosts(w.env)
 	s, err := h.robots(t.Context(), u, noWays)

@@ -306,14 +306,14 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 
 // unreachable ends a visit to a URL whose robots.txt cannot be had for now.
 func (x *visit) unreachable(u urlkey.URL, r *robotsState, left int) error {
+	x.blame(r.reason.failure)
+	x.out.Unrequested = !r.requested || refusedHere(r.reason.failure)
+	x.out.Local = x.out.Local && r.requested
 	if r.reason.robots == 0 && !r.reason.redirected { // else there was a connection to this host
 		if instead := x.instead(u, r.reason.failure); !instead.IsZero() {
 			return x.redirectTo(instead, u, r.reason.failure, left)
 		}
 	}
-	x.blame(r.reason.failure)
-	x.out.Unrequested = !r.requested
-	x.out.Local = x.out.Local && r.requested
 	if _, err := x.hosts.get(storage.AuthorityKey(x.v.Host, otherScheme(u.Scheme()))); err != nil { // into memory
 		return err
 	}
@@ -575,15 +575,21 @@ func (x *visit) instead(u urlkey.URL, f fetch.Failure) (none urlkey.URL) {
 	return plainInstead(x.env.Store, u, f)
 }
 
-// redirectTo stores a failed attempt at u as a redirect, and ends the visit. The host is not blamed: it gets its next
-// request after the usual delay.
+// redirectTo stores a failed attempt at u as a redirect, and ends the visit. The host is not blamed, but for a failure
+// that the network here may have caused, by which an outage is seen. It gets its next request after the usual delay.
 func (x *visit) redirectTo(to, u urlkey.URL, f fetch.Failure, left int) error {
 	x.hosts.troubles.answered(x.v.Host)
 	end := x.out.End
 	if end.IsZero() {
 		end = x.env.Now()
 	}
-	x.out.Kind, x.out.End, x.out.RetryAfter = frontier.Fetched, end, 0
+	switch {
+	case x.out.Unrequested:
+		x.out.Kind = frontier.Skipped
+	case !x.out.Local:
+		x.out.Kind = frontier.Fetched
+	}
+	x.out.End, x.out.RetryAfter = end, 0
 	_, err := x.store(&segment.Attempt{URL: u, At: end, Failure: f, Instead: to})
 	x.giveBack(left - 1)
 	return err
