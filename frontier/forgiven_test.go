@@ -103,3 +103,31 @@ func TestForgivenAfterALongStreak(t *testing.T) {
 		}
 	}
 }
+
+// TestForgivenInARest: that the failure of one of several visits is taken back does not end the rest that the host
+// demanded of another.
+func TestForgivenInARest(t *testing.T) {
+	f := start(t, Options{Source: sites{each: 9}, Delay: -1, PerHost: 2, VisitURLs: 1}, 1)
+	var visits [2]*Visit
+	for i := range visits {
+		v, err := f.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		visits[i] = v
+	}
+	host := visits[0].Host
+	f.Done(visits[0], Outcome{Kind: Throttled, RetryAfter: time.Hour})
+	f.Done(visits[1], Outcome{Kind: HostFailure, Local: true})
+	f.await(t, "both outcomes", func(s Stats) bool { return s.Pending == 0 })
+	for i := range outageStreak - 1 {
+		f.failed(&Visit{Host: urlkey.HostKey(fmt.Sprintf("example,other%d,)", i)),
+			Addr: netip.AddrFrom4([4]byte{127, 9, 9, byte(i)})}, &Outcome{Kind: HostFailure, Local: true})
+	}
+	f.await(t, "the failure that is taken back", func(s Stats) bool {
+		return s.Pending == 0 && s.Outage && f.Host(host).Failures == 0
+	})
+	if rest := time.Until(f.Host(host).Next); rest < 50*time.Minute {
+		t.Errorf("the host demanded an hour, and may be visited in %s", rest)
+	}
+}

@@ -290,8 +290,11 @@ func (s *shard) forgive(v *visitState, now moment) {
 	}
 	v.failures = max(v.failures, 1) - 1
 	s.countTrouble(v)
-	v.next = now
-	if v.several != nil {
+	switch {
+	case v.several == nil:
+		v.next = now
+	case v.throttles == 0: // else another of its visits has met a rest that the host demands
+		v.next = now
 		v.several.pause.Store(0)
 	}
 	if v.place == asleep {
