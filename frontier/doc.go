@@ -38,8 +38,8 @@
 // address is busy, it queues there (blocked), and so does each that comes after it. If its address must wait, or its
 // domain has enough visits, it goes on waiting. If its budget or its domain's is used up, its URLs return to the
 // source; of a budget of URLs, those that it counts already stay. Otherwise a visit is made, which reserves the
-// address: one URL, or, for a host without delay or a budget of bytes or time, several that are requested one after the
-// other on one connection.
+// address: one URL, or several that are requested one after the other on one connection, where neither the host nor its
+// address has a delay, and no bytes or time are bounded.
 // Visits enter the ring in the order in which they became ready, except that a better host goes ahead by up to
 // PriorityBonus. Fetchers take them out, and Done sends the outcome back through the inbox. The shard computes the next
 // time from it (politeness.go), gives the next host of the address its turn, and parks the state: waiting, or dormant

@@ -4,6 +4,7 @@ package frontier
 
 import (
 	"context"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -101,6 +102,27 @@ func TestHeldByAddressDelay(t *testing.T) {
 		}
 		if held := f.Held(1); len(held) != 1 || held[0].Delay != want || held[0].Because != because {
 			t.Errorf("delay %s: %+v", delay, held)
+		}
+	}
+}
+
+// TestVisitAtARestingAddress: a host whose own delay is none, in a crawl with one, has visits of one URL, since between
+// two requests to an address lies its delay. While its address is not known, and in a crawl without a delay, it has
+// longer ones.
+func TestVisitAtARestingAddress(t *testing.T) {
+	for _, c := range []struct {
+		delay time.Duration
+		known bool
+		want  int
+	}{{time.Second, true, 1}, {time.Second, false, defaultVisitURLs}, {-1, true, defaultVisitURLs}} {
+		f := start(t, Options{Delay: c.delay, Source: sites{each: 50, more: func(_ int, r *Refill) {
+			if r.Delay = -1; !c.known {
+				r.Addr = netip.Addr{}
+			}
+		}}}, 1)
+		v, err := f.Next(t.Context())
+		if err != nil || len(v.URLs) != c.want {
+			t.Errorf("delay %s, address known %t: %d URLs, want %d: %v", c.delay, c.known, len(v.URLs), c.want, err)
 		}
 	}
 }

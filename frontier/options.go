@@ -105,8 +105,8 @@ type Options struct {
 	// PerDomain is the number of concurrent visits to the hosts of one registered domain: 0 means 8, or no
 	// bound when Delay is none; negative means no bound. A host that may have more by itself has those.
 	PerDomain int
-	// VisitURLs is the number of URLs of a visit to a host without delay: 0 means 16. With a delay, or a budget of
-	// bytes or time, a visit has one.
+	// VisitURLs is the number of URLs of a visit to a host without delay: 0 means 16. With a delay, also of its
+	// address, or a budget of bytes or time, a visit has one.
 	VisitURLs int
 	// MaxHosts is the number of hosts held in memory: 0 means 1,000,000. Wakes beyond it are refused;
 	// Source.Hosts names their hosts again when there is room.

@@ -40,7 +40,7 @@ func (s *shard) admit(v *visitState, now moment) {
 		return
 	}
 	most := 1
-	if s.pace.wait(v) == 0 && !v.metered() {
+	if s.pace.between(v) == 0 && !v.metered() {
 		most = s.o.VisitURLs
 	}
 	n := v.spend(min(most, v.urls()))
@@ -103,7 +103,7 @@ func (s *shard) enqueue(visit *Visit) {
 // handedOver: the ring is about to take a visit. A host that may have several at once waits for the next.
 func (s *shard) handedOver(visit *Visit, now moment) {
 	v := visit.state
-	if len(visit.URLs) > 1 && s.pace.wait(v) > 0 && v.place != asleep {
+	if len(visit.URLs) > 1 && s.pace.between(v) > 0 && v.place != asleep {
 		s.shorten(visit)
 	}
 	if v.place != ready { // one of several
@@ -115,7 +115,7 @@ func (s *shard) handedOver(visit *Visit, now moment) {
 	}
 }
 
-// shorten cuts a queued visit to one URL, because its host now has a delay.
+// shorten cuts a queued visit to one URL, because its host, or its address, now has a delay.
 func (s *shard) shorten(visit *Visit) {
 	v, left := visit.state, visit.URLs[1:]
 	visit.URLs = visit.URLs[:1:1]
