@@ -3,6 +3,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -130,5 +131,36 @@ func TestOpeningIsPaidFor(t *testing.T) {
 	}
 	if x.work.over = true; x.open(x.parts[0], n, 1) != nil {
 		t.Error("a list was opened when the time was over")
+	}
+}
+
+// TestRelaxedEnds: a search that the deadline ends while it looks for what it did not find as requested says so.
+func TestRelaxedEnds(t *testing.T) {
+	s, x := memoryIndex(t)
+	var docs []Document
+	for i := range 3*normDocs + 1 { // so that the one that matches is behind what can be read in no time
+		d := numbered(t, i, "net")
+		if d.Type = "text/plain"; i == 3*normDocs {
+			d.Type = "text/html"
+		}
+		docs = append(docs, d)
+	}
+	slices.SortFunc(docs, func(a, b Document) int { return cmp.Compare(a.Key, b.Key) })
+	addDocuments(t, s, x, docs)
+	for _, text := range []string{"+absent net type:html", `"absent net" type:html`} {
+		find := func(deadline time.Duration) Result {
+			t.Helper()
+			r, err := x.Search(context.Background(), text, SearchOptions{Deadline: deadline})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		if r := find(time.Minute); r.Total != 1 || !r.Relaxed || r.Partial {
+			t.Errorf("%s: %d found, relaxed %v, partial %v", text, r.Total, r.Relaxed, r.Partial)
+		}
+		if r := find(1); r.Total != 0 || !r.Partial || !r.AtLeast {
+			t.Errorf("%s, in no time: %d found, partial %v, at least %v", text, r.Total, r.Partial, r.AtLeast)
+		}
 	}
 }

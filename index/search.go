@@ -135,6 +135,7 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (r Res
 		if err := again.search(st, o, languages, work); err != nil || again.Total > 0 {
 			return again, err
 		}
+		out.Partial, out.AtLeast = again.Partial, again.AtLeast // the deadline may have come before a hit
 	}
 	return out, nil
 }
