@@ -157,8 +157,9 @@ func (m *marker) prepare() {
 		switch {
 		case r >= utf8.RuneSelf:
 			m.first(r)
-			if 0xac00 <= r && r <= 0xd7a3 { // a syllable of Hangul may be written as its letters
+			if 0xac00 <= r && r <= 0xd7a3 { // a syllable of Hangul may be written as its letters, or without the last
 				m.first(0x1100 + (r-0xac00)/588)
+				m.first(r - (r-0xac00)%28)
 			}
 			if 0x3041 <= r && r <= 0x30fa { // a mark of its own may make the character of one of the two before it
 				for _, base := range []rune{r - 1, r - 2} {
@@ -217,6 +218,21 @@ var foldedFrom = sync.OnceValue(func() map[rune][]rune {
 	eachOf(unicode.Lu, func(r, _ rune) { add(unicode.ToLower(r), r) })
 	eachOf(unicode.Nd, func(r, first rune) { add('0'+(r-first)%10, r) }) // which come in rows of ten
 	var a analysis.Analyzer
+	folded := func(text string) (first rune) {
+		a.Walk([]byte(text), 0, func(t *analysis.Token) {
+			if first == 0 {
+				first, _ = utf8.DecodeRune(t.Term)
+			}
+		})
+		return first
+	}
+	for r := rune(0x400); r < 0x530; r++ { // in Cyrillic, a letter and a mark may be another letter: й
+		for mark := rune(0x300); mark < 0x310; mark++ {
+			if first := folded(string([]rune{r, mark})); first != folded(string(r)) {
+				add(first, r)
+			}
+		}
+	}
 	for _, block := range foldBlocks {
 		for r := block[0]; r <= block[1]; r++ {
 			a.Walk([]byte(string(r)), 0, func(t *analysis.Token) {
