@@ -203,12 +203,21 @@ var foldBlocks = [][2]rune{
 	{0x80, 0x58f},      // Latin, Greek, Cyrillic, Armenian
 	{0x600, 0x6ff},     // Arabic, such as the letters that carry a hamza
 	{0x900, 0x10ff},    // scripts of India to Georgia
+	{0x1b00, 0x1b4f},   // Bali
 	{0x1d00, 0x218f},   // more Latin and Greek, letters above the line, fractions, Roman numbers
 	{0x2460, 0x24ff},   // letters and numbers in circles
-	{0x2e80, 0x2fdf},   // radicals
+	{0x2c60, 0x2fdf},   // more Latin, radicals
 	{0x3030, 0x33ff},   // letters of Hangul, abbreviations in one character
+	{0xa640, 0xa7ff},   // more Cyrillic and Latin
+	{0xab30, 0xab6f},   // Latin of dialects
 	{0xf900, 0xffef},   // Han twice, ligatures, the shapes of Arabic letters, wide and narrow forms
-	{0x1d400, 0x1d7ff}, // mathematical letters
+	{0x10780, 0x107bf}, // letters above the line
+	{0x11080, 0x1195f}, // further scripts of India
+	{0x1d100, 0x1d7ff}, // notes, mathematical letters
+	{0x1e030, 0x1e08f}, // Cyrillic above the line
+	{0x1ee00, 0x1eeff}, // mathematical letters of Arabic
+	{0x1f100, 0x1f2ff}, // letters and Han in frames
+	{0x2f800, 0x2fa1f}, // Han twice
 }
 
 // foldedFrom returns the characters beyond ASCII that fold to something else, by the first character of that.

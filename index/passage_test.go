@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -85,6 +86,22 @@ func TestMarkerFindsAll(t *testing.T) {
 			t.Fatalf("%q: no match in %q", text, s.Text)
 		}
 	})
+}
+
+// TestFoldedFrom: of each character that folds to another, the marker knows what it begins with then.
+func TestFoldedFrom(t *testing.T) {
+	var a analysis.Analyzer
+	for r := rune(utf8.RuneSelf); r <= unicode.MaxRune; r++ {
+		first := r
+		a.Walk([]byte(string(r)), 0, func(t *analysis.Token) {
+			if first == r {
+				first, _ = utf8.DecodeRune(t.Term)
+			}
+		})
+		if first != r && utf8.ValidRune(r) && !slices.Contains(foldedFrom()[first], r) {
+			t.Errorf("U+%04X folds to %q", r, first)
+		}
+	}
 }
 
 func TestPassages(t *testing.T) {
