@@ -48,6 +48,12 @@ func (l *lexer) storedName(x *lexeme) bool {
 	return true
 }
 
+// wholeValue reports whether a node is a whole value of a stored field. Such a node has no boost, as filters have none.
+func (n *node) wholeValue() bool {
+	_, kind, _, ok := splitFieldTerm(n.term)
+	return n.kind == nodeTerm && ok && kind == fieldTermValue
+}
+
 // stored makes the node of a stored field's whole value or of a range of its numbers; nil if the text means words.
 func (p *queryParser) stored(x *lexeme) *node {
 	if !x.field.stored {
@@ -55,10 +61,10 @@ func (p *queryParser) stored(x *lexeme) *node {
 	}
 	name, text := x.field.name, strings.TrimSpace(x.text)
 	if x.whole {
-		if x.prefix || text == "" || len(text) > FieldValueMax {
+		if text == "" || len(text) > FieldValueMax {
 			p.fail(x.at, name+":= needs a whole value of at most "+strconv.Itoa(FieldValueMax)+" bytes")
+			return noDocuments()
 		}
-		text = text[:min(len(text), FieldValueMax)]
 		return &node{kind: nodeTerm, term: fieldTerm(name, fieldTermValue) + text, fields: aroundMask}
 	}
 	if x.kind == lexQuote || !strings.Contains(text, "..") && !strings.HasPrefix(text, "<") &&

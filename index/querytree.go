@@ -114,7 +114,7 @@ func (n *node) scale(f float64) {
 		for _, c := range slices.Concat(n.must, n.should) {
 			c.scale(f)
 		}
-	case n.scores():
+	case n.scores() && !n.wholeValue():
 		n.boost = roundBoost(n.factor() * f)
 	}
 }
@@ -219,7 +219,7 @@ func (n *node) unboost() {
 }
 
 // sumTerms adds the boosts of a word's occurrences at the first of them. Function words stay without boost: boosted
-// ones would count.
+// ones would count. Whole values have none.
 func sumTerms(list []*node) []*node {
 	out := list[:0:0]
 next:
@@ -227,7 +227,7 @@ next:
 		if c.kind == nodeTerm {
 			for _, o := range out {
 				if o.kind == nodeTerm && o.term == c.term && o.fields == c.fields {
-					if !o.plain() || !c.plain() || functionWords[c.term] == 0 {
+					if !c.wholeValue() && (!o.plain() || !c.plain() || functionWords[c.term] == 0) {
 						o.boost = roundBoost(o.factor() + c.factor())
 					}
 					continue next
