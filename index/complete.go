@@ -4,6 +4,7 @@ package index
 
 import (
 	"context"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -84,19 +85,19 @@ func lastWord(text string) int {
 // vocabularyDeadline ends a completion.
 const vocabularyDeadline = 50 * time.Millisecond
 
-// foldPrefix folds the beginning of a word as the analyzer folds words. It folds each character alone, because the
-// analyzer stems what looks like a whole word.
+// foldPrefix folds the beginning of a word as the analyzer folds words: with the marks that belong to its characters.
+// The signs of C++ and C# stay, which may be the first of two.
 func foldPrefix(s string) string {
-	var a analysis.Analyzer
+	word := strings.TrimRight(s, "+#")
+	a := analysis.Analyzer{Parts: true}
 	var out []byte
-	for _, r := range s {
-		if r == '+' || r == '#' { // C++, C#
-			out = append(out, byte(r))
-			continue
+	last := -1
+	a.Walk([]byte(word), 0, func(t *analysis.Token) {
+		if t.Position > last { // else it is a part at a capital, or the pair that begins with the character before it
+			out, last = append(out, t.Term...), t.Position
 		}
-		a.Walk([]byte(string(r)), 0, func(t *analysis.Token) { out = append(out, t.Term...) })
-	}
-	return string(out[:min(len(out), analysis.MaxTerm)])
+	})
+	return string(out) + s[len(word):]
 }
 
 // Near returns the words of the index that are at most edits, 1 or 2, from a word, and begin with the same character:

@@ -304,6 +304,19 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// TestCompleteMarks: marks are of their characters, however these are written.
+func TestCompleteMarks(t *testing.T) {
+	x := indexWords(t, 1, "йод", "игра", "น้ำ", "が か", "ﾊﾟ", "ភា")
+	for typed, want := range map[string]string{
+		"й": "йод", "и\u0306": "йод", "и": "игра", "น้": "น้ํ", "น้ำ": "น้ํา", "か\u3099": "が", "ﾊﾟ": "パ", "ភា": "ភា",
+	} {
+		got, err := x.Complete(context.Background(), typed, 1)
+		if err != nil || len(got) != 1 || got[0].Word != want {
+			t.Errorf("%s: %v, want %s: %v", typed, got, want, err)
+		}
+	}
+}
+
 // TestSuggest: corrections over the texts of the Debian packages that are installed.
 func TestSuggest(t *testing.T) {
 	texts := packageTexts(t, 400)
