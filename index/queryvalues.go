@@ -239,6 +239,10 @@ func parseSize(_ *queryField, text string) (*node, error) {
 	if n.lo, n.hi, ok = valueRange(strings.ToLower(text), sizeInterval); !ok {
 		return nil, errors.New(strconv.Quote(text) + " is not a size: write 10k, >10k, or a range such as 10k..2m")
 	}
+	if n.lo > n.hi && !strings.Contains(text, "..") {
+		return noDocuments(), errors.New(strconv.Quote(text) +
+			" has no whole number of bytes: write a range, such as >=" + text)
+	}
 	if n.lo > n.hi {
 		return noDocuments(), errors.New(strconv.Quote(text) + " is an empty range")
 	}
@@ -249,6 +253,8 @@ func parseSize(_ *queryField, text string) (*node, error) {
 	return n, nil
 }
 
+// sizeInterval returns the first number of bytes that is not below a size, and the last that is not above it: none is
+// both where the size is no whole number, such as 1.3k.
 func sizeInterval(text string) (lo, hi int64, ok bool) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "b"), "i")
 	unit := 1.0
@@ -264,7 +270,7 @@ func sizeInterval(text string) (lo, hi int64, ok bool) {
 	if f *= unit; err != nil || f > 1<<52 {
 		return 0, 0, false
 	}
-	return int64(f), int64(f), true
+	return int64(math.Ceil(f)), int64(math.Floor(f)), true
 }
 
 // rangeText writes an interval so that valueRange reads it again.
