@@ -84,6 +84,12 @@ func (a *Analyzer) letter(g glyph, start, end int) {
 			a.current.size = len(a.units) - a.before.size
 			a.current.end = end
 		}
+	case glyphNothing: // it is of the character before it
+		if len(a.buf) > 0 {
+			a.wordEnd = end
+		} else if a.current.size > 0 {
+			a.current.end = end
+		}
 	case glyphCombines:
 		a.combine(g.fold, start, end)
 	case glyphBreak:
