@@ -244,11 +244,14 @@ func indexCommand(c *console) *cobra.Command {
 	var rebuild, resend, every bool
 	var most int
 	cmd := wholeCommand(c, inIndex, "index", "index the pages of linked segments, and refresh documents that changed",
-		"all linked ones", func(o *engine.Options) { o.RebuildIndex = rebuild },
-		func(ctx context.Context, s store, segments []uint32) (engine.Report, error) {
-			if most < 0 {
-				return nil, &usageError{fmt.Errorf("--max-segments %d: want 0 (as many as are best) or more", most)}
+		"all linked ones", func(o *engine.Options, segments []uint32) error {
+			o.RebuildIndex = rebuild // which empties the index as soon as it is opened
+			if rebuild && len(segments) > 0 {
+				return &usageError{errors.New("index: --rebuild is of all pages: name no segments")}
 			}
+			return nil
+		},
+		func(ctx context.Context, s store, segments []uint32) (engine.Report, error) {
 			r, err := s.Index(ctx, engine.IndexOptions{
 				Segments: segments, Refresh: true, Resend: resend, MaxSegments: most,
 				EveryDocument: every,
@@ -269,8 +272,8 @@ func indexCommand(c *console) *cobra.Command {
 	cmd.Flags().BoolVar(&every, "every-document", false,
 		"look at every document, not only at those that may have changed since the last time")
 	cmd.Flags().BoolVar(&resend, "resend", false, "send all documents to the engines of index-to again")
-	cmd.Flags().IntVar(&most, "max-segments", 0,
-		"merge until there are at most `N` index segments; 1 searches fastest")
+	addCount(cmd.Flags(), &most, "max-segments", 0, 0,
+		"merge until there are at most `N` index segments; 1 searches fastest (0: as many as are best)")
 	cmd.Flags().BoolVar(&rebuild, "rebuild", false,
 		"make the index again of all pages, as when it has the format of an older seine")
 	return cmd
@@ -288,9 +291,9 @@ func dedupCommand(c *console) *cobra.Command {
 }
 
 // wholeCommand is a command that runs a phase once for several segments; nil means those of newest. change, if not
-// nil, changes the engine's options.
+// nil, changes the engine's options, or refuses the line.
 func wholeCommand(
-	c *console, command uses, use, short, newest string, change func(*engine.Options),
+	c *console, command uses, use, short, newest string, change func(o *engine.Options, segments []uint32) error,
 	run func(ctx context.Context, s store, segments []uint32) (engine.Report, error),
 ) *cobra.Command {
 	var f flags
@@ -309,7 +312,9 @@ func wholeCommand(
 				return err
 			}
 			if change != nil {
-				change(&o)
+				if err := change(&o, numbers); err != nil {
+					return err
+				}
 			}
 			do := func(s store) error {
 				if err := existing(s, numbers...); err != nil {

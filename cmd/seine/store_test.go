@@ -408,3 +408,18 @@ func TestAdviceOfOldIndex(t *testing.T) {
 		}
 	}
 }
+
+// TestRebuildRefused: what is wrong in a line with --rebuild is said before the index is emptied.
+func TestRebuildRefused(t *testing.T) {
+	_, dir := crawledSite(t)
+	want := result(t, dir, "", "search", "mesh")
+	for _, line := range []string{"--max-segments -1", "99", "1", "--segment 1"} {
+		args := append([]string{"index", "--rebuild"}, strings.Fields(line)...)
+		if got := result(t, dir, "", args...); !strings.HasSuffix(got, "\nstatus 2\n") {
+			t.Errorf("%s: %s", line, got)
+		}
+		if got := result(t, dir, "", "search", "mesh"); got != want {
+			t.Errorf("after %s a search finds %s", line, got)
+		}
+	}
+}
