@@ -132,13 +132,24 @@ func withEngine(cmd *cobra.Command, f *flags, fn func(e *engine.Engine) error) e
 }
 
 // withOptions is withEngine with options that f.options made.
-func (f *flags) withOptions(cmd *cobra.Command, o engine.Options, fn func(e *engine.Engine) error) (err error) {
+func (f *flags) withOptions(cmd *cobra.Command, o engine.Options, fn func(e *engine.Engine) error) error {
+	return f.logged(cmd, o, func(o engine.Options) error { return f.opened(cmd, o, fn) })
+}
+
+// logged calls fn with options whose events are logged, between the lines that say that the command begins and how it
+// ended.
+func (f *flags) logged(cmd *cobra.Command, o engine.Options, fn func(o engine.Options) error) (err error) {
 	log, err := f.openLog(cmd)
 	if err != nil {
 		return err
 	}
 	defer func() { log.end(err) }()
 	o.Events = log.events(o.Events)
+	return fn(o)
+}
+
+// opened is withOptions without a log.
+func (f *flags) opened(cmd *cobra.Command, o engine.Options, fn func(e *engine.Engine) error) error {
 	if f.before != nil {
 		if err := f.before(); err != nil {
 			return err

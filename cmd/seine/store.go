@@ -88,9 +88,11 @@ const (
 
 // withStore runs fn on the data directory: it opens the engine, or finds the process that has.
 func (f *flags) withStore(cmd *cobra.Command, o engine.Options, fn func(s store) error) error {
-	return f.openOr(cmd, o.ReadOnly, func() error {
-		return f.withOptions(cmd, o, func(e *engine.Engine) error { return fn(ownStore{e, e.Inspect()}) })
-	}, fn)
+	return f.logged(cmd, o, func(o engine.Options) error { // once, whichever process does the work
+		return f.openOr(cmd, o.ReadOnly, func() error {
+			return f.opened(cmd, o, func(e *engine.Engine) error { return fn(ownStore{e, e.Inspect()}) })
+		}, fn)
+	})
 }
 
 // withReading is withStore of a command that has flags for reading only.
@@ -158,7 +160,7 @@ func (f *flags) withoutEffect(process string) error {
 			continue
 		}
 		if f.run.values[name].from == fromFlag && f.takes(allSettings[name]) {
-			names = append(names, "--"+name)
+			names = append(names, f.run.values[name].where)
 		}
 	}
 	if len(names) == 0 {

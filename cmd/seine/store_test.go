@@ -423,3 +423,20 @@ func TestRebuildRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestLogBeside: the log of a command says how it ended, also where another process did the work: that the directory
+// was locked is no error then.
+func TestLogBeside(t *testing.T) {
+	_, dir := crawledSite(t)
+	defer pausedCrawl(t, dir)()
+	log := filepath.Join(t.TempDir(), "log")
+	t.Setenv(variable("log"), log)
+	if got := result(t, dir, "", "inject", "http://a.example/"); !strings.HasSuffix(got, "status 0\n") {
+		t.Error(got)
+	}
+	text, err := os.ReadFile(log)
+	if err != nil || strings.Contains(string(text), "ERROR") || strings.Count(string(text), "msg=begins") != 1 ||
+		!strings.Contains(string(text), "msg=ends") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
