@@ -94,9 +94,8 @@ func (s *screen) readKeys(stdin io.Reader, k *controls) (end func(), ok bool) {
 		if err != nil {
 			return false
 		}
-		s.mu.Lock()
-		s.undo = func() { _ = term.Restore(int(in.Fd()), was) }
-		s.mu.Unlock()
+		undo := func() { _ = term.Restore(int(in.Fd()), was) }
+		s.undo.Store(&undo)
 		return true
 	}
 	if !raw() {

@@ -40,19 +40,25 @@ func onTerminal(t *testing.T, args ...string) *terminal {
 	return terminalOf(t, func(seine string) []string { return append([]string{seine}, args...) })
 }
 
-// terminalOf starts a command, which may run this program, on a terminal.
-func terminalOf(t *testing.T, command func(seine string) []string) *terminal {
+// programNamed is this program by the name by which TestMain knows that it is the command.
+func programNamed(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join(t.TempDir(), "seine") // the name by which TestMain knows that it is the command
+	name := filepath.Join(t.TempDir(), "seine")
 	if err := os.Symlink(self, name); err != nil {
 		t.Fatal(err)
 	}
-	args := command(name)
-	x := &terminal{t: t, cmd: exec.Command(args[0], args[1:]...)}
+	return name
+}
+
+// terminalOf starts a command, which may run this program, on a terminal.
+func terminalOf(t *testing.T, command func(seine string) []string) *terminal {
+	t.Helper()
+	args := command(programNamed(t))
+	x, err := &terminal{t: t, cmd: exec.Command(args[0], args[1:]...)}, error(nil)
 	if x.keys, x.tty, err = pty.Open(); err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +308,8 @@ func TestPanicLeaves(t *testing.T) {
 		}
 	}()
 	onScreen(&strings.Builder{}, func(s *screen) int {
-		s.undo = func() { left = true }
+		undo := func() { left = true }
+		s.undo.Store(&undo)
 		panic("a bug")
 	})
 }

@@ -29,7 +29,7 @@ func (s *screen) leaveOnQuit() (end func()) {
 	go func() {
 		select {
 		case got := <-signals:
-			s.leave()
+			s.restore()
 			signal.Reset(got)
 			_ = syscall.Kill(os.Getpid(), got.(syscall.Signal))
 		case <-done:

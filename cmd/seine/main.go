@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -102,7 +103,7 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 			case got := <-signals:
 				if got != syscall.SIGHUP {
 					if chosen {
-						leave(stderr)
+						restore(stderr)
 						os.Exit(exitSignaled)
 					}
 					chosen = true
@@ -112,7 +113,7 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 				return
 			}
 			if !viewing(stderr) {
-				fmt.Fprintln(stderr, "seine: "+says)
+				briefly(func() { fmt.Fprintln(stderr, "seine: "+says) })
 			}
 			cancel()
 		}
@@ -121,6 +122,20 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 		signal.Stop(signals)
 		close(done)
 		cancel()
+	}
+}
+
+// briefly calls fn and waits until it returns, for a second at most: a terminal or program that takes nothing now must
+// not keep a signal from its effect.
+func briefly(fn func()) {
+	done := make(chan struct{})
+	go func() {
+		fn()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Second):
 	}
 }
 

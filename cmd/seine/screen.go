@@ -22,7 +22,8 @@ type screen struct {
 
 	mu    sync.Mutex
 	lines []string // the drawing; nil: there is none
-	undo  func()   // ends raw mode; nil: the terminal is not in it
+
+	undo atomic.Pointer[func()] // ends raw mode; nil: the terminal is not in it
 
 	viewing atomic.Bool // what is drawn is the work of another process, which a signal does not end
 }
@@ -56,7 +57,7 @@ func (s *screen) size() (width, height int) {
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.undo != nil {
+	if s.undo.Load() != nil {
 		p = bytes.ReplaceAll(bytes.ReplaceAll(p, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
 	}
 	if len(s.lines) == 0 {
@@ -94,11 +95,15 @@ func drawing(lines []string) string {
 // way; calling it again does nothing.
 func (s *screen) leave() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.lines = nil
-	if s.undo != nil {
-		s.undo()
-		s.undo = nil
+	s.mu.Unlock()
+	s.restore()
+}
+
+// restore ends raw mode. Unlike leave it waits for nobody: a write lasts for as long as the terminal takes nothing.
+func (s *screen) restore() {
+	if undo := s.undo.Swap(nil); undo != nil {
+		(*undo)()
 	}
 }
 
@@ -106,6 +111,13 @@ func (s *screen) leave() {
 func viewing(w io.Writer) bool {
 	s, ok := w.(*screen)
 	return ok && s.viewing.Load()
+}
+
+// restore is screen.restore for a writer that may be one.
+func restore(w io.Writer) {
+	if s, ok := w.(*screen); ok {
+		s.restore()
+	}
 }
 
 // leave is screen.leave for a writer that may be one.

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"io"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestSignalsWhileStuck: a signal has its effect also while the terminal takes nothing, as that of a connection that
+// hangs: the first one ends the context, a second one the process, which gives the terminal back.
+func TestSignalsWhileStuck(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	x := onTerminal(t, "crawl", "--dir", dir, "--allow-private", "--delay", "100ms", endlessSite(t))
+	x.shows("keys     p pause")
+	flow := func(what int) {
+		t.Helper()
+		if err := unix.IoctlSetInt(int(x.tty.Fd()), unix.TCXONC, what); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flow(unix.TCOOFF)
+	x.signal(syscall.SIGTERM)
+	ended := make(chan error, 1)
+	go func() { ended <- x.cmd.Wait() }()
+	late := time.After(time.Minute)
+	for again := time.NewTicker(100 * time.Millisecond); ; {
+		select {
+		case <-again.C: // the first one may have come before the process was stuck
+			_ = x.cmd.Process.Signal(syscall.SIGTERM)
+			continue
+		case <-late:
+			flow(unix.TCOON)
+			t.Error("signals do not end it")
+			_ = x.cmd.Process.Kill()
+			<-ended
+		case <-ended:
+			if got := x.cmd.ProcessState.ExitCode(); got != exitSignaled {
+				t.Errorf("exit status %d", got)
+			}
+			flow(unix.TCOON)
+			x.restored()
+		}
+		again.Stop()
+		return
+	}
+}
+
+// TestStopsWhileStuck: the first signal ends the context of a command whose stderr takes nothing.
+func TestStopsWhileStuck(t *testing.T) {
+	from, to := io.Pipe() // nobody reads
+	screen := newScreen(to)
+	written := make(chan struct{})
+	go func() {
+		_, _ = screen.Write([]byte("a line\n"))
+		close(written)
+	}()
+	ctx, stop := interruptible(screen)
+	if err := syscall.Kill(syscall.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Minute):
+		t.Error("it goes on")
+	}
+	from.Close()
+	<-written
+	stop()
+}
