@@ -112,6 +112,8 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 			case <-done:
 				return
 			}
+			// Ctrl-C also ends the programs that read what this one writes: it must not end of that, but stop cleanly.
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 			if !viewing(stderr) {
 				briefly(func() { fmt.Fprintln(stderr, "seine: "+says) })
 			}

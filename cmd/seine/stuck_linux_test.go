@@ -4,7 +4,10 @@ package main
 
 import (
 	"io"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -72,4 +75,37 @@ func TestStopsWhileStuck(t *testing.T) {
 	from.Close()
 	<-written
 	stop()
+}
+
+// TestReaderGone: a crawl stops cleanly also where Ctrl-C has ended the program that reads what it writes.
+func TestReaderGone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	from, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(programNamed(t), "crawl", "--dir", dir, "--allow-private", "--delay", "100ms", endlessSite(t))
+	cmd.Stdout, cmd.Stderr = to, to
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	to.Close()
+	for late := time.Now().Add(time.Minute); !strings.HasPrefix(result(t, dir, "", "top"), "crawling "); {
+		if time.Now().After(late) {
+			t.Fatal("it does not crawl")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	from.Close()
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its report could not be written
+	if s := cmd.ProcessState.Sys().(syscall.WaitStatus); !s.Exited() {
+		t.Errorf("wait status %x", s)
+	}
+	got := result(t, dir, "", "readseg")
+	if !strings.Contains(got, "\tindexed\t") || strings.Contains(got, "\topen\t") {
+		t.Errorf("segments:\n%s", got)
+	}
 }
