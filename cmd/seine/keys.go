@@ -28,7 +28,8 @@ type controls struct {
 	e        *engine.Engine
 	fetchers int // at the start
 	out      io.Writer
-	stop     func() // as the first Ctrl-C
+	stop     func() // as Ctrl-C
+	stopping bool   // a key has said so
 	suspend  func() // as Ctrl-Z
 }
 
@@ -52,7 +53,13 @@ func (k *controls) press(key byte) {
 		k.note(k.e.SetConcurrency(n + max(n/2, 1)))
 	case '-', '_':
 		k.note(k.e.SetConcurrency(max(k.now()*2/3, 1)))
-	case 'q', 'Q', ctrlC:
+	case 'q', 'Q':
+		if !k.stopping { // a second signal would end it at once
+			k.stopping = true
+			k.stop()
+		}
+	case ctrlC:
+		k.stopping = true
 		k.stop()
 	case ctrlZ:
 		k.suspend()

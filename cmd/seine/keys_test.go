@@ -176,6 +176,21 @@ func TestKeys(t *testing.T) {
 	x.restored()
 }
 
+// TestQuitTwice: q stops cleanly as often as it is pressed, and Ctrl-C after it counts.
+func TestQuitTwice(t *testing.T) {
+	signals := 0
+	k := &controls{stop: func() { signals++ }}
+	for keys, want := range map[string]int{"q": 1, "qQq": 1, "q\x03": 2, "\x03q": 1, "\x03\x03": 2} {
+		signals, k.stopping = 0, false
+		for _, key := range []byte(keys) {
+			k.press(key)
+		}
+		if signals != want {
+			t.Errorf("%q: %d signals, want %d", keys, signals, want)
+		}
+	}
+}
+
 // TestKeysBesideOthers: where another process has paused the crawl, p goes on with it, and + adds to the fetchers that
 // somebody has set by the API.
 func TestKeysBesideOthers(t *testing.T) {
