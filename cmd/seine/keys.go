@@ -16,6 +16,9 @@ import (
 // keysHelp is the line of the dashboard that names the keys.
 const keysHelp = "  keys     p pause or go on   + - more or fewer fetchers   q stop cleanly"
 
+// foregroundPause is how often a crawl that a shell put into the background looks whether it is in front again.
+const foregroundPause = 200 * time.Millisecond
+
 // Control characters that a terminal in raw mode sends in place of signals.
 const (
 	ctrlC = 3
@@ -101,32 +104,46 @@ func (s *screen) readKeys(stdin io.Reader, k *controls) (end func(), ok bool) {
 		if err != nil {
 			return false
 		}
-		undo := func() { _ = term.Restore(int(in.Fd()), was) }
+		undo := func() {
+			if foreground(in) {
+				_ = term.Restore(int(in.Fd()), was)
+			}
+		}
 		s.undo.Store(&undo)
 		return true
 	}
+	readInBackground()
 	if !raw() {
 		tty.Close()
 		return func() {}, false
 	}
+	endSignals := s.leaveOnQuit()
+	ended, done := make(chan struct{}), make(chan struct{})
+	inFront := func() bool { return untilForeground(in, ended) && raw() }
 	k.suspend = func() {
 		s.leave()
 		suspend()
-		raw()
+		inFront()
 	}
-	endSignals := s.leaveOnQuit()
-	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		var key [1]byte
 		for {
-			if n, err := tty.Read(key[:]); err != nil || n == 0 {
+			switch n, err := tty.Read(key[:]); {
+			case err != nil && !foreground(in):
+				s.undo.Store(nil)
+				if !inFront() {
+					return
+				}
+			case err != nil || n == 0:
 				return
+			default:
+				k.press(key[0])
 			}
-			k.press(key[0])
 		}
 	}()
 	return func() {
+		close(ended)
 		endSignals()
 		s.leave()
 		tty.Close()
@@ -135,4 +152,17 @@ func (s *screen) readKeys(stdin io.Reader, k *controls) (end func(), ok bool) {
 		case <-time.After(time.Second): // a system whose terminals cannot be polled: the next key ends the read
 		}
 	}, true
+}
+
+// untilForeground waits until this process is in the foreground of a terminal, unless ended is closed before: a shell
+// may go on with it in the background, where the terminal and its keys are those of others.
+func untilForeground(tty *os.File, ended <-chan struct{}) bool {
+	for !foreground(tty) {
+		select {
+		case <-time.After(foregroundPause):
+		case <-ended:
+			return false
+		}
+	}
+	return true
 }

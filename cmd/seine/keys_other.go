@@ -11,6 +11,8 @@ func foreground(*os.File) bool { return false }
 
 func suspend() {}
 
+func readInBackground() {}
+
 func (s *screen) leaveOnQuit() (end func()) { return func() {} }
 
 func interruptSelf() {}

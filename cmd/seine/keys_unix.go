@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,8 +19,20 @@ func foreground(tty *os.File) bool {
 	return err == nil && group == syscall.Getpgrp()
 }
 
-// suspend stops this process until its shell continues it.
-func suspend() { _ = syscall.Kill(0, syscall.SIGTSTP) }
+// suspend stops this process until its shell continues it. Where nobody could, the system does not stop it.
+func suspend() {
+	goesOn := make(chan os.Signal, 1)
+	signal.Notify(goesOn, syscall.SIGCONT)
+	defer signal.Stop(goesOn)
+	_ = syscall.Kill(0, syscall.SIGTSTP)
+	select { // the call returns before the process stops
+	case <-goesOn:
+	case <-time.After(time.Second):
+	}
+}
+
+// readInBackground makes a read of the terminal in the background an error: otherwise it stops the process.
+func readInBackground() { signal.Ignore(syscall.SIGTTIN) }
 
 // leaveOnQuit gives the terminal back when SIGQUIT ends this process at once, and then lets it. It works until the
 // returned function is called.

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -108,4 +110,42 @@ func TestReaderGone(t *testing.T) {
 	if !strings.Contains(got, "\tindexed\t") || strings.Contains(got, "\topen\t") {
 		t.Errorf("segments:\n%s", got)
 	}
+}
+
+// TestBackground: a crawl with which a shell goes on in the background crawls on when keys are pressed, which are for
+// others, and takes keys again when it is in front.
+func TestBackground(t *testing.T) {
+	dir, next := filepath.Join(t.TempDir(), "d"), filepath.Join(t.TempDir(), "next")
+	if err := syscall.Mkfifo(next, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := terminalOf(t, func(seine string) []string {
+		return []string{"/bin/sh", "-c", `set -m; "$@"; bg; echo hidden; read line <"$0"; fg; echo over`, next,
+			seine, "crawl", "--dir", dir, "--allow-private", "--delay", "100ms", endlessSite(t)}
+	})
+	x.shows("keys     p pause")
+	x.press("\x1a")
+	x.shows("hidden")
+	x.press("x")                                                                    // which nobody reads
+	for began, pages := 0, 0; pages < began+10; time.Sleep(50 * time.Millisecond) { // one in 100ms
+		text := result(t, dir, "", "top")
+		m := regexp.MustCompile(`^crawling .* ([0-9]+) pages`).FindStringSubmatch(text)
+		if m == nil {
+			t.Fatalf("it stands still in the background: %s", text)
+		}
+		if pages, _ = strconv.Atoi(m[1]); began == 0 {
+			began = pages
+		}
+	}
+	if err := os.WriteFile(next, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x.press("p")
+	x.shows("paused")
+	x.press("q")
+	x.shows("over")
+	if err := x.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	x.restored()
 }
