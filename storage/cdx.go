@@ -66,8 +66,8 @@ func DecodeCDX(b []byte, c *CDX) error {
 	return nil
 }
 
-// NewestCapture returns the highest number of a segment with a capture of a URL; 0: there is none. captures is a scan
-// of CDXRange, which it moves.
+// NewestCapture returns the number of the segment with the last capture of a URL; 0: there is none. (That is not always
+// the highest: fetchlists are fetched in any order.) captures is a scan of CDXRange, which it moves.
 func NewestCapture(captures *Scanner, url []byte) (newest uint32, err error) {
 	var c CDX
 	for ok := captures.SeekGE(AppendCDXKey(nil, url, 0)); ok; ok = captures.Next() {
@@ -81,7 +81,7 @@ func NewestCapture(captures *Scanner, url []byte) (newest uint32, err error) {
 		if err := DecodeCDX(captures.Value(), &c); err != nil {
 			return 0, fmt.Errorf("cdx of %s: %w", url, err)
 		}
-		newest = max(newest, c.Segment)
+		newest = c.Segment // they come in the order of time
 	}
 	return newest, captures.Err()
 }

@@ -170,7 +170,7 @@ func (g *purge) dropReplaced(segment uint32) (left bool, err error) {
 			return false, fmt.Errorf("crawldb record %s: %w", sc.Key(), err)
 		}
 		needed := value != nil && r.Segment == segment
-		if value != nil && r.Segment < segment {
+		if value != nil && r.Segment != segment {
 			if needed, err = isNewest(captures, &r, segment, sc.Key(), sc.Value()); err != nil {
 				return false, err
 			}
@@ -194,9 +194,9 @@ func (g *purge) dropReplaced(segment uint32) (left bool, err error) {
 	return left, ing.Commit()
 }
 
-// isNewest reports whether a parse record of a segment, which comes after the content of its URL, may be of the newest
-// fetch. Fetches without an answer have no capture: whether a later one of these replaced it says the time of the last
-// fetch. Else a page that fails in one segment after another would keep the files of all of them.
+// isNewest reports whether a parse record of a segment, which does not have the content of its URL, may be of the
+// newest fetch. Fetches without an answer have no capture: whether a later one of these replaced it says the time of
+// the last fetch. Else a page that fails in one segment after another would keep the files of all of them.
 func isNewest(captures *storage.Scanner, r *storage.Record, segment uint32, key, parsed []byte) (bool, error) {
 	newest, err := storage.NewestCapture(captures, key)
 	if err != nil || newest >= segment {

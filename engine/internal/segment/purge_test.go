@@ -124,6 +124,25 @@ func TestPurgeReplaced(t *testing.T) {
 	}
 }
 
+// TestPurgeOlderList: the newest fetch of a URL stays also where a later segment has the content: its fetchlist was
+// fetched after a newer one.
+func TestPurgeOlderList(t *testing.T) {
+	w := newWorld(t)
+	const moved, other = "http://h.example/moved", "http://h.example/other"
+	late := page(t, moved)
+	late.At = late.At.Add(time.Minute)
+	late.Response.Start, late.Response.End = late.At, late.At
+	first := w.sealed(late)
+	second := w.sealed(page(t, moved), page(t, other))
+	w.linked(map[string]uint32{moved: second, other: second}, first, second)
+	if purged, err := w.Purge(ctx, nil); err != nil || purged != (segment.Purged{}) {
+		t.Errorf("purged %+v, %v", purged, err)
+	}
+	if keys := w.keys(first); keys != string(parseURL(t, moved).Key()) {
+		t.Errorf("segment %d has %q", first, keys)
+	}
+}
+
 // TestPurgeFailures: of a URL without an answer in one segment after another only the newest failure stays, whether
 // there is content or not. The others keep no WARC file.
 func TestPurgeFailures(t *testing.T) {
