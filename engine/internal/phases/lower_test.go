@@ -97,6 +97,22 @@ func TestDepthOfUnknown(t *testing.T) {
 	w.check()
 }
 
+// TestDepthOfListed: a page of a list of URLs, which crawldb does not know, passes on the depth that a link in the
+// segment of its own fetch gives it.
+func TestDepthOfListed(t *testing.T) {
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+	defer w.close()
+	w.inject(hostA)
+	w.update(page{url: hostA, links: []string{hostA + "1"}}, page{url: hostA + "1", links: []string{hostA + "2"}},
+		page{url: hostA + "2", links: []string{hostA + "3"}})
+	for n, url := range []string{hostA, hostA + "1", hostA + "2", hostA + "3"} {
+		if got := depthOf(w, url); got != n {
+			t.Errorf("%s is of depth %d, want %d", url, got, n)
+		}
+	}
+	w.check()
+}
+
 // TestDepthOfRefetched: the links of every version of a page count, as they would have if its depth had been known.
 func TestDepthOfRefetched(t *testing.T) {
 	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})

@@ -158,10 +158,12 @@ func (j *joining) one(key []byte, in input, old []byte) error {
 	if err := j.u.signatures.note(key, &was, &r); err != nil {
 		return err
 	}
-	if known {
-		if err := noteLowered(j.lowered, key, &was, &r); err != nil {
-			return err
-		}
+	told := was
+	if !known {
+		told.Depth = math.MaxUint16 // as its links were told, if it has any: see collector.collect
+	}
+	if err := noteLowered(j.lowered, key, &told, &r); err != nil {
+		return err
 	}
 	if err := j.hosts.change(key, known, &was, &r); err != nil {
 		return err
