@@ -55,3 +55,27 @@ func TestForeignLinksGo(t *testing.T) {
 	has("the other was deleted", "test,a,)/ https from test,from,)/1 https of 1")
 	w.check()
 }
+
+// TestForeignLinksOfMoved: a page that redirects here gives its rank to the target alone, whatever links another store
+// had of it.
+func TestForeignLinksOfMoved(t *testing.T) {
+	there, w := newWorld(t, admission.Options{Scope: policy.ScopeAny}), newWorld(t, admission.Options{
+		Scope: policy.ScopeAny,
+	})
+	defer there.close()
+	defer w.close()
+	const moved = "https://from.test/"
+	u := there.update(page{url: moved, links: []string{hostA}})
+	if _, err := there.p.InvertLinks(t.Context(), u.Segment); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.p.ImportLinks(t.Context(), there.store, ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.inject(moved, hostA, hostB)
+	w.update(page{url: moved, redirect: hostB})
+	ranks, r := w.ranks(rankOptions())
+	if r.Edges != 1 || ranks[string(w.key(hostB))] <= ranks[string(w.key(hostA))] {
+		t.Errorf("%+v: %v", r, ranks)
+	}
+}

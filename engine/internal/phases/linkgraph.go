@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/seine-crawler/seine/storage"
@@ -272,7 +273,11 @@ func (b *graphing) invert(ctx context.Context) (err error) {
 	return b.invertRedirects()
 }
 
-// invertRedirects adds the redirects as edges of segment 0.
+// redirectSegment stands for the segment of an edge that is a redirect. No segment has that number, and links of other
+// stores have importedSegment.
+const redirectSegment = math.MaxUint32
+
+// invertRedirects adds the redirects as edges of redirectSegment.
 func (b *graphing) invertRedirects() (err error) {
 	run, err := b.redirects.Sort()
 	if err != nil {
@@ -286,7 +291,7 @@ func (b *graphing) invertRedirects() (err error) {
 			continue
 		}
 		b.at(run.Key())
-		if err := b.edge(run.Value(), run.Key(), number, 0); err != nil {
+		if err := b.edge(run.Value(), run.Key(), number, redirectSegment); err != nil {
 			return err
 		}
 	}
@@ -397,7 +402,7 @@ func readEdge(edge []byte, r *storage.Record) (to, away uint64, ok bool) {
 	to, _ = binary.Uvarint(edge[n:])
 	switch segment := uint32(head >> 1); r.Status {
 	case storage.StatusRedirTemp, storage.StatusRedirPerm:
-		ok = segment == 0
+		ok = segment == redirectSegment
 	case storage.StatusGone, storage.StatusParseFailed:
 	default:
 		ok = segment == r.Segment
