@@ -5,6 +5,8 @@ package phases
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -219,4 +221,72 @@ func TestRefetchWrites(t *testing.T) {
 		t.Errorf("a link had the score %v and has %v", linked.Score, again.Score)
 	}
 	w.check()
+}
+
+// TestUpdateOlder: of two segments in which a page was fetched the newer fetch counts, whichever is updated first, with
+// its content, or with that of the older one if it brought none; and both have cost something.
+func TestUpdateOlder(t *testing.T) {
+	const first, second = hostA + "first", hostA + "second"
+	for name, c := range map[string]struct {
+		newer   page
+		content uint32 // the segment with the content that counts, and its links
+	}{
+		"other content": {page{content: 2, links: []string{second}}, 2},
+		"gone":          {page{status: storage.FetchGone}, 1},
+		"a failure":     {page{status: storage.FetchRetry}, 1},
+		"a redirect":    {page{redirect: second}, 1},
+	} {
+		for _, newerFirst := range []bool{false, true} {
+			w := newWorld(t, admission.Options{})
+			w.inject(hostA)
+			w.now += msPerDay
+			c.newer.url, c.newer.at, c.newer.took = hostA, 2, 3
+			segments := []uint32{
+				w.seal(page{url: hostA, content: 1, at: 1, took: 4, links: []string{first}}), w.seal(c.newer),
+			}
+			if newerFirst {
+				slices.Reverse(segments)
+			}
+			for _, n := range segments {
+				if _, err := w.p.UpdateDB(t.Context(), n); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := w.p.InvertLinks(t.Context(), n); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := w.p.MergeLinks(t.Context(), 0, nil); err != nil {
+				t.Fatal(err)
+			}
+			key := w.key(hostA)
+			r, alone := w.records()[key], storage.Record{}
+			transition(&alone, &storage.FetchOutcome{Status: c.newer.outcomeStatus(), Time: firstMS + 2}, 2,
+				policy.FixedSchedule{}, policy.DefaultMaxInterval)
+			if r.Status != alone.Status || r.LastFetch != firstMS+2 || r.FetchTime != alone.FetchTime ||
+				r.Retries != alone.Retries || r.Segment != c.content || uint32(r.Signature[0]) != c.content {
+				t.Errorf("%s, newer first %t: %+v", name, newerFirst, r)
+			}
+			var counts storage.HostCounts
+			if _, err := w.store.HostCounts(key.HostKey(), &counts); err != nil || counts.TookMS != 7 {
+				t.Errorf("%s, newer first %t: %d ms, %v", name, newerFirst, counts.TookMS, err)
+			}
+			to := w.key([]string{first, second}[c.content-1])
+			if links, _ := w.linkdb(); !maps.Equal(links, map[storedLink]bool{{to, key, c.content}: true}) {
+				t.Errorf("%s, newer first %t: links %v", name, newerFirst, links)
+			}
+			w.check()
+			w.close()
+		}
+	}
+}
+
+// outcomeStatus is the status of a page's outcome.
+func (p *page) outcomeStatus() storage.FetchStatus {
+	switch {
+	case p.status != 0:
+		return p.status
+	case p.redirect != "":
+		return storage.FetchRedirPerm
+	}
+	return storage.FetchSuccess
 }

@@ -133,10 +133,11 @@ func (j *joining) one(key []byte, in input, old []byte) error {
 	}
 	h := in.hint
 	if in.outcome {
-		if err := j.outcome(key, in.encoded, &was, &r); err != nil {
+		kept, err := j.outcome(key, in.encoded, &was, &r)
+		if err != nil {
 			return err
 		}
-		if kept := keptHint(&r); h.every == 0 && p.env.Hints {
+		if h.every == 0 && p.env.Hints {
 			h.every = kept.every
 		}
 	}
@@ -192,10 +193,15 @@ func (j *joining) newRecord(in *input, r *storage.Record) error {
 	return nil
 }
 
-// outcome makes a record what it becomes by the fetch; was is the one before.
-func (j *joining) outcome(key, encoded []byte, was, r *storage.Record) error {
+// outcome makes a record what it becomes by the fetch; was is the one before. It returns the hint that waited for the
+// fetch. One that a newer fetch came before changes nothing else than addContent says.
+func (j *joining) outcome(key, encoded []byte, was, r *storage.Record) (kept hint, err error) {
 	if err := storage.DecodeFetchOutcome(encoded, &j.page); err != nil {
-		return fmt.Errorf("outcome of %s: %w", key, err)
+		return hint{}, fmt.Errorf("outcome of %s: %w", key, err)
+	}
+	if outdated(was, &j.page, j.u.now) {
+		addContent(r, &j.page, j.u.segment)
+		return hint{}, nil
 	}
 	p := j.p
 	if r.Interval == 0 {
@@ -203,7 +209,7 @@ func (j *joining) outcome(key, encoded []byte, was, r *storage.Record) error {
 	}
 	s, err := p.scheduleOf(key, was, &j.page)
 	if err != nil {
-		return err
+		return hint{}, err
 	}
 	// What is gone keeps the interval that it has grown to; the first failure of a page begins with its own.
 	if s.own > 0 && (answered(&j.page) || was.LastFetch == 0) {
@@ -211,9 +217,26 @@ func (j *joining) outcome(key, encoded []byte, was, r *storage.Record) error {
 	}
 	transition(r, &j.page, j.u.segment, s.schedule, p.maxInterval)
 	if j.page.Truncated != "" && r.Segment != j.u.segment { // the content is that of an earlier fetch
-		return p.untilUnavailable(key, r)
+		err = p.untilUnavailable(key, r)
 	}
-	return nil
+	return keptHint(r), err
+}
+
+// outdated reports whether a fetch was before the one that a record tells of: fetchlists may have URLs in common, and
+// are fetched and updated in any order. What a clock that was ahead has left does not count.
+func outdated(r *storage.Record, o *storage.FetchOutcome, now int64) bool {
+	return o.Time < r.LastFetch && r.LastFetch <= now
+}
+
+// addContent gives a record the content of a fetch that a newer one came before, if it has none: the newer one failed,
+// or another store made it.
+func addContent(r *storage.Record, o *storage.FetchOutcome, segment uint32) {
+	if r.Segment != 0 || o.Status != storage.FetchSuccess || o.Truncated != "" {
+		return
+	}
+	r.Signature, r.SimHash, r.Segment, r.Voted = o.Signature, o.SimHash, segment, true
+	r.ETag, r.LastModified, r.ModifiedTime = o.ETag, o.LastModified, o.Time
+	fetchWhenUnavailable(r, o)
 }
 
 // writeWithheld writes what is refused for now, one entry for each target. A page that is fetched again mostly has
