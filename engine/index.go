@@ -99,7 +99,7 @@ func (x *indexing) decide(
 	}
 	var text []byte
 	var now stamp
-	wanted := indexable(&r)
+	wanted := r.Findable()
 	if wanted {
 		u, err := urlkey.Key(key).URL()
 		if err != nil {

@@ -198,7 +198,7 @@ func (k *looker) one(key, value []byte) (_ []byte, again bool, err error) {
 		return nil, false, fmt.Errorf("crawldb record %s: %w", key, err)
 	}
 	located, err := k.located.Find(key)
-	if err != nil || located == nil || !indexable(&r) || !k.compared[r.Segment] {
+	if err != nil || located == nil || !r.Findable() || !k.compared[r.Segment] {
 		return nil, true, err
 	}
 	u, err := urlkey.Key(key).URL()

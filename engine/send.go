@@ -403,7 +403,7 @@ func (c *changes) compare(
 		return fmt.Errorf("crawldb record %s: %w", key, err)
 	}
 	// What the index does not have yet is sent as it will be; what it is about to delete waits for that.
-	if !indexable(&r) {
+	if !r.Findable() {
 		return nil
 	}
 	if err := errors.Join(c.x.titles.begin(key), c.x.readAnchors(links, key)); err != nil {

@@ -332,7 +332,7 @@ func (t *titles) learned(old titleRule) (titleRule, error) {
 		if err := storage.DecodeRecord(t.records.Value(), &r); err != nil {
 			return old, fmt.Errorf("crawldb record %s: %w", key, err)
 		}
-		if !indexable(&r) {
+		if !r.Findable() {
 			continue
 		}
 		h.Write(key)
@@ -426,14 +426,4 @@ func (r *titleRule) learn(list []string) {
 	if r.suffix = longest(suffixes); r.suffix == "" {
 		r.prefix = longest(prefixes)
 	}
-}
-
-// indexable reports whether a record's newest text belongs in the index. A page that fails for the moment keeps its
-// document. Pages with noindex have no text in the store.
-func indexable(r *storage.Record) bool {
-	switch r.Status {
-	case storage.StatusFetched, storage.StatusNotModified, storage.StatusUnfetched:
-		return r.Segment != 0
-	}
-	return false
 }

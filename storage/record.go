@@ -55,6 +55,32 @@ const (
 	SitemapNamed = "robots.txt"
 )
 
+// MetaBefore is the name of the field of Meta that says of a page that is db_unfetched because a fetch failed for the
+// moment, or was forced, what it was before if its content was not to be found then, such as db_gone.
+const MetaBefore = "seine.before"
+
+// Findable reports whether the content of the record's segment is to be found. A page that fails for the moment stays
+// findable, or not, as it was. (Pages with noindex have no text in the store.)
+func (r *Record) Findable() bool {
+	switch r.Status {
+	case StatusFetched, StatusNotModified:
+		return r.Segment != 0
+	case StatusUnfetched:
+		return r.Segment != 0 && r.Before() == ""
+	}
+	return false
+}
+
+// Before is the value of MetaBefore; "": there is none.
+func (r *Record) Before() string {
+	for i := range r.Meta {
+		if r.Meta[i].Name == MetaBefore {
+			return r.Meta[i].Value
+		}
+	}
+	return ""
+}
+
 // VisitsMax is the largest number of Record.Visits.
 const VisitsMax = 64
 

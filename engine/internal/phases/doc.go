@@ -85,6 +85,7 @@
 //   - Scores depend neither on the order of the pages of a segment nor on when the scope widened. Depths and hops are
 //     those of a search in breadth through all links that were seen, in whatever order the pages were fetched.
 //   - The survivor among equal pages is a function of crawldb, and of the rules of the live filters, alone.
+//   - What left the index comes back by content or a 304, never by a failure (transition.go: noteBefore).
 //   - Only admission is asked whether a URL may be crawled.
 //   - No store error is dropped; each says what was being done.
 //

@@ -290,3 +290,52 @@ func (p *page) outcomeStatus() storage.FetchStatus {
 	}
 	return storage.FetchSuccess
 }
+
+// TestFailureFindsNothing: old content that was not to be found is not to be found while a fetch fails for the moment,
+// or where one is forced; new content is, and so is what the server confirms. A part of a page is better than what was
+// there before the page was gone.
+func TestFailureFindsNothing(t *testing.T) {
+	const retry = storage.FetchRetry
+	for name, c := range map[string]struct {
+		interval int // days
+		then     storage.FetchOutcome
+		before   string // after failures
+	}{
+		"content":        {30, storage.FetchOutcome{Status: storage.FetchNotModified}, ""},
+		"gone":           {30, storage.FetchOutcome{Status: storage.FetchGone}, "db_gone"},
+		"moved":          {30, storage.FetchOutcome{Status: storage.FetchRedirTemp}, "db_redir_temp"},
+		"not parsed":     {30, storage.FetchOutcome{Status: storage.FetchParseFailed}, "db_parse_failed"},
+		"moved, forced":  {100, storage.FetchOutcome{Status: storage.FetchRedirPerm}, "db_redir_perm"},
+		"forced content": {100, storage.FetchOutcome{Status: storage.FetchNotModified}, ""},
+	} {
+		for _, last := range []storage.FetchOutcome{
+			{Status: storage.FetchSuccess}, {Status: storage.FetchNotModified},
+			{Status: storage.FetchSuccess, Truncated: "disconnect"},
+		} {
+			w := newWorld(t, admission.Options{})
+			w.inject(hostA)
+			w.update(page{url: hostA, content: 1})
+			w.place(func(put func(string, storage.Record)) {
+				r := w.records()[w.key(hostA)]
+				r.Interval = uint32(c.interval) * 24 * 3600
+				put(hostA, r)
+			})
+			outcomes := []storage.FetchOutcome{c.then, {Status: retry}, {Status: retry}}
+			for i := range outcomes {
+				w.update(page{url: hostA, outcome: &outcomes[i], at: int64(i + 1)})
+			}
+			r := w.records()[w.key(hostA)]
+			if r.Status != storage.StatusUnfetched || r.Before() != c.before || r.Findable() != (c.before == "") {
+				t.Errorf("%s: %+v", name, r)
+			}
+			w.update(page{url: hostA, outcome: &last, content: 2, at: 9})
+			r = w.records()[w.key(hostA)]
+			is := last.Status == storage.FetchSuccess && (last.Truncated == "" || c.before != "")
+			if !r.Findable() || len(r.Meta) > 0 || (r.Segment == w.segment) != is {
+				t.Errorf("%s, then %s %s: %+v", name, last.Status, last.Truncated, r)
+			}
+			w.check()
+			w.close()
+		}
+	}
+}

@@ -302,6 +302,7 @@ func restored(old, rebuilt storage.Record, now int64) (r storage.Record, due boo
 	case rebuilt.LastFetch > old.LastFetch: // the old store had not taken the outcome in yet
 		r = rebuilt
 		r.Score, r.Meta = max(old.Score, rebuilt.Score), old.Meta
+		setBefore(&r, rebuilt.Before())
 		r.Depth, r.Voted = min(old.Depth, rebuilt.Depth), voted(&old) || voted(&rebuilt)
 		if rebuilt.IsSitemap() && old.Depth != 0 {
 			noteSitemap(&r)
@@ -323,6 +324,9 @@ func restored(old, rebuilt storage.Record, now int64) (r storage.Record, due boo
 	}
 	r.Segment, r.Signature, r.ETag, r.LastModified = rebuilt.Segment, rebuilt.Signature, "", ""
 	r.SimHash = rebuilt.SimHash
+	if old.Status != storage.StatusUnfetched && !hasContent(old.Status) {
+		setBefore(&r, old.Status.String())
+	}
 	return r, true
 }
 

@@ -4,6 +4,7 @@ package phases
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
@@ -141,9 +142,39 @@ func keepsContent(r *storage.Record, o *storage.FetchOutcome) bool {
 	}
 	switch r.Status {
 	case storage.StatusUnfetched, storage.StatusFetched, storage.StatusNotModified, storage.StatusDuplicate:
-		return r.Segment != 0 && !r.Truncated
+		return r.Segment != 0 && !r.Truncated && (r.Before() == "" || r.Before() == storage.StatusDuplicate.String())
 	}
 	return false
+}
+
+// noteBefore notes in a record that became r what the page was before, if it is db_unfetched by a failure or by a
+// redirect and its old content is not to be found: it has left the index, and must not come back by a failure.
+func noteBefore(was, r *storage.Record, o *storage.FetchOutcome) {
+	before := ""
+	switch {
+	case r.Status != storage.StatusUnfetched || r.Segment == 0:
+	case o.Status == storage.FetchRetry && was.Status == storage.StatusUnfetched:
+		before = was.Before()
+	case o.Status == storage.FetchRetry && !was.Findable():
+		before = was.Status.String()
+	case o.Status == storage.FetchRedirTemp:
+		before = storage.StatusRedirTemp.String()
+	case o.Status == storage.FetchRedirPerm:
+		before = storage.StatusRedirPerm.String()
+	}
+	setBefore(r, before)
+}
+
+// setBefore sets the note of what a page was before; "": it has none.
+func setBefore(r *storage.Record, before string) {
+	if r.Before() == before {
+		return
+	}
+	r.Meta = slices.DeleteFunc(slices.Clone(r.Meta), func(f storage.Field) bool { return f.Name == storage.MetaBefore })
+	if before != "" {
+		r.Meta = append(r.Meta[:min(len(r.Meta), storage.MetaFieldsMax-1)],
+			storage.Field{Name: storage.MetaBefore, Value: before})
+	}
 }
 
 // hasContent reports whether a status says that content was fetched and stands.

@@ -216,6 +216,7 @@ func (j *joining) outcome(key, encoded []byte, was, r *storage.Record) (kept hin
 		r.Interval = min(s.own, p.maxInterval)
 	}
 	transition(r, &j.page, j.u.segment, s.schedule, p.maxInterval)
+	noteBefore(was, r, &j.page)
 	if j.page.Truncated != "" && r.Segment != j.u.segment { // the content is that of an earlier fetch
 		err = p.untilUnavailable(key, r)
 	}
