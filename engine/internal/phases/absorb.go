@@ -3,6 +3,7 @@
 package phases
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -202,7 +203,7 @@ func (a *absorbing) merged(key []byte, r *storage.Record) error {
 	if r.LastFetch != a.was.LastFetch {
 		a.result.Newer++
 	}
-	if a.was.Segment != 0 && hasContent(a.was.Status) && !hasContent(r.Status) {
+	if a.was.Findable() && !r.Findable() {
 		if err := a.documents.Delete(urlkey.Key(key)); err != nil {
 			return fmt.Errorf("removing %s from the index: %w", key, err)
 		}
@@ -292,8 +293,11 @@ func (p *Phases) readRecords(
 // mergeRecord merges the record of another store into r and reports whether that changed it.
 func mergeRecord(r, other *storage.Record) (changed bool) {
 	newer := other.LastFetch > r.LastFetch || other.LastFetch == r.LastFetch && other.FetchTime > r.FetchTime
-	seed := r.IsSeed() || other.IsSeed()
+	seed, before := r.IsSeed() || other.IsSeed(), other.Before()
 	if newer {
+		if r.Segment != 0 && !r.Findable() && before == "" {
+			before = cmp.Or(r.Before(), r.Status.String())
+		}
 		content := r.Segment != 0 && hasContent(r.Status) && hasContent(other.Status)
 		if !content {
 			r.Status = other.Status
@@ -312,7 +316,7 @@ func mergeRecord(r, other *storage.Record) (changed bool) {
 		changed = true
 	}
 	for _, f := range other.Meta {
-		if seed && f.Name == storage.MetaSitemap {
+		if seed && f.Name == storage.MetaSitemap || f.Name == storage.MetaBefore {
 			continue
 		}
 		i := slices.IndexFunc(r.Meta, func(g storage.Field) bool { return g.Name == f.Name })
@@ -322,6 +326,12 @@ func mergeRecord(r, other *storage.Record) (changed bool) {
 		case i >= 0 && newer:
 			r.Meta[i] = f
 		}
+	}
+	if newer {
+		if r.Status != storage.StatusUnfetched {
+			before = ""
+		}
+		setBefore(r, before)
 	}
 	return changed || newer
 }

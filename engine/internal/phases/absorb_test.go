@@ -11,6 +11,7 @@ import (
 	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // TestImportRecords: of two records of a URL the one that was fetched last counts, contents stay where they are, and
@@ -123,4 +124,62 @@ func TestRenameKeepsLines(t *testing.T) {
 		t.Errorf("%d, %v: %+v, was %+v", n, err, r, was)
 	}
 	w.check()
+}
+
+// TestImportFailing: a page that another store fetched last, and that failed there for the moment, stays found here, or
+// not, as it is; one that is gone there leaves the index, also where it failed here.
+func TestImportFailing(t *testing.T) {
+	here, there := newWorld(t, admission.Options{Scope: policy.ScopeAny}), newWorld(t, admission.Options{
+		Scope: policy.ScopeAny,
+	})
+	defer here.close()
+	defer there.close()
+	const url = "http://a.example/"
+	gone, retry := storage.FetchGone, storage.FetchRetry
+	var want []urlkey.Key
+	for name, c := range map[string]struct {
+		here, there []storage.FetchStatus // after the first success; those there are later
+		found, goes bool
+	}{
+		"fails":             {nil, []storage.FetchStatus{retry}, true, false},
+		"fails-here":        {[]storage.FetchStatus{retry}, []storage.FetchStatus{retry}, true, false},
+		"gone":              {nil, []storage.FetchStatus{gone}, false, true},
+		"gone-fails":        {nil, []storage.FetchStatus{gone, retry}, false, true},
+		"fails-here-gone":   {[]storage.FetchStatus{retry}, []storage.FetchStatus{gone}, false, true},
+		"gone-here-fails":   {[]storage.FetchStatus{gone}, []storage.FetchStatus{retry}, false, false},
+		"gone-here-fetched": {[]storage.FetchStatus{gone}, nil, true, false},
+	} {
+		for w, statuses := range map[*world][]storage.FetchStatus{here: c.here, there: c.there} {
+			at := int64(1)
+			if w == there {
+				at = 10
+			}
+			w.update(page{url: url + name, content: 1, at: at})
+			for i, status := range statuses {
+				w.update(page{url: url + name, status: status, at: at + int64(i) + 1})
+			}
+		}
+		if c.goes {
+			want = append(want, here.key(url+name))
+		}
+		defer func() {
+			r := here.records()[here.key(url+name)]
+			if c.found != r.Findable() {
+				t.Errorf("%s: %+v", name, r)
+			}
+		}()
+	}
+	here.deleted = nil
+	if _, err := here.p.ImportRecords(t.Context(), there.store, ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if slices.Sort(want); !slices.Equal(here.deleted, want) {
+		t.Errorf("deleted %q, want %q", here.deleted, want)
+	}
+	before := here.dump()
+	if r, err := here.p.ImportRecords(t.Context(), there.store, ImportOptions{}); err != nil || r != (Absorbed{}) ||
+		here.dump() != before {
+		t.Errorf("again: %+v, %v", r, err)
+	}
+	here.check()
 }
