@@ -79,8 +79,9 @@ func (g gathered) first(links int) gathered {
 }
 
 // gather makes it what parts have, of later and later pages, with at most most texts: those of the pages with the best
-// scores, of equal ones the first. Of a page that has none of its texts left, one link stays without a text.
-func (g *gathered) gather(most int, parts ...*gathered) error {
+// scores, of equal ones the first. Of a page that has none of its texts left, one link stays without a text. It ends
+// with the link that comes to so many bytes.
+func (g *gathered) gather(most, bytesMost int, parts ...*gathered) error {
 	var scores []float32
 	for _, part := range parts {
 		for b := part.scores; len(b) > 0; b = b[scoreBytes:] {
@@ -98,6 +99,10 @@ func (g *gathered) gather(most int, parts ...*gathered) error {
 	}
 	for _, part := range parts {
 		err := storage.VisitInlinks(part.list, func(from, anchor []byte) bool {
+			if len(g.list) >= bytesMost {
+				bare = false
+				return false
+			}
 			if !bytes.Equal(from, page) {
 				end()
 				page, bare = append(page[:0], from...), true
@@ -134,15 +139,19 @@ func bestOf(scores []float32, most int) []bool {
 }
 
 // foldInlinks joins two lists of one target, the later one having the later sources. Past most texts those of the pages
-// with the best scores stay, past rowLinksMax the first links.
-func foldInlinks(most int) func(dst, a, b []byte) []byte {
+// with the best scores stay, past rowLinksMax and so many bytes the first links.
+func foldInlinks(most, bytesMost int) func(dst, a, b []byte) []byte {
 	return func(dst, a, b []byte) []byte {
 		x, y := readGathered(a), readGathered(b)
+		if len(x.list) >= bytesMost {
+			return append(dst, a...)
+		}
 		if room := max(rowLinksMax-x.links, 0); y.links > room {
 			y = y.first(room)
 		}
 		var best gathered
-		if x.texts()+y.texts() > most && best.gather(most, &x, &y) == nil {
+		more := x.texts()+y.texts() > most || len(x.list)+len(y.list) > bytesMost
+		if more && best.gather(most, bytesMost, &x, &y) == nil {
 			return best.append(dst)
 		} // a damaged list stays as it is, for its readers to find
 		dst = appendGatheredHead(dst, x.links+y.links, x.texts()+y.texts())

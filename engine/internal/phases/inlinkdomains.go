@@ -18,7 +18,7 @@ import (
 //
 // The links are those of LinkRank: of the newest versions of pages, and redirects. The count is exact, and the same
 // whatever the segments in which links were found: a domain counts once. (linkdb keeps rowLinksMax links of one segment
-// to one page; a domain whose links are all beyond these does not count.)
+// to one page, and rowBytesMax bytes of them; a domain whose links are all beyond these does not count.)
 //
 //	linkdb, redirects ─▶ links between domains, sorted by source, as of a linkGraph
 //	crawldb ───────────▶ number and state of the source; number of its domain ─▶ (target, domain), each once

@@ -125,10 +125,11 @@ func writeInlinks(
 // inversion inverts the links of some neighbouring pages: of as many as fit into memory, in a list for each target,
 // newest first; when memory is full, they go to the sorter as encoded inlinks. It belongs to one goroutine.
 type inversion struct {
-	p      *Phases
-	env    *Env
-	memory int64           // bytes of targets and all that is kept beside them
-	values *storage.Sorter // target → gathered
+	p        *Phases
+	env      *Env
+	memory   int64           // bytes of targets and all that is kept beside them
+	rowBytes int             // of a target's links in one segment
+	values   *storage.Sorter // target → gathered
 
 	targets KeyTable
 	last    []int32 // of each target's links, by target's number
@@ -160,7 +161,8 @@ func (p *Phases) newInversion(n int) *inversion {
 	if !ok || v.room() > spareFactor*memory { // it was one of fewer
 		v = new(inversion)
 	}
-	v.p, v.env, v.memory, v.values = p, &p.env, memory, p.sorterOf(n, foldInlinks(p.env.MaxInlinks))
+	v.rowBytes = p.rowBytes
+	v.p, v.env, v.memory, v.values = p, &p.env, memory, p.sorterOf(n, foldInlinks(p.env.MaxInlinks, p.rowBytes))
 	return v
 }
 
@@ -301,11 +303,14 @@ func (v *inversion) encode(last int32) []byte {
 	})
 	v.row.reset()
 	for i := range v.list[:min(len(v.list), rowLinksMax)] {
+		if len(v.row.list) >= v.rowBytes {
+			break
+		}
 		source := v.list[i].source
 		v.row.add(v.sources.Key(int(source)), v.anchor(i), v.scores[source])
 	}
 	row := &v.row
-	if row.texts() > v.env.MaxInlinks && v.best.gather(v.env.MaxInlinks, row) == nil {
+	if row.texts() > v.env.MaxInlinks && v.best.gather(v.env.MaxInlinks, v.rowBytes, row) == nil {
 		row = &v.best
 	}
 	v.value = row.append(v.value[:0])

@@ -48,7 +48,8 @@ func TestKeyTable(t *testing.T) {
 // invertedParts writes links through an inversion that is flushed after each part, and returns the lists.
 func invertedParts(t *rapid.T, parts [][][3]string) map[string][]storage.Inlink {
 	env := Env{MaxInlinks: 10_000, AnchorLength: 2}
-	v := inversion{values: storage.NewSorter(storage.SorterOptions{Combine: foldInlinks(env.MaxInlinks)}), env: &env}
+	v := inversion{values: storage.NewSorter(storage.SorterOptions{Combine: foldInlinks(env.MaxInlinks, rowBytesMax)}),
+		env: &env, rowBytes: rowBytesMax}
 	defer v.values.Close()
 	for _, part := range parts {
 		last, source := "", 0
@@ -140,7 +141,7 @@ func TestInlinksMax(t *testing.T) {
 		return g.append(nil)
 	}
 	const most = 10_000
-	fold := foldInlinks(most)
+	fold := foldInlinks(most, rowBytesMax)
 	a, b := list(0, most-3), list(100_000, 10)
 	got := fold(nil, fold(nil, a, b), list(200_000, 10))
 	links, err := decodeInlinks(got)
@@ -156,7 +157,7 @@ func TestInlinksMax(t *testing.T) {
 		t.Errorf("%d links, %d texts, count %d, %v", len(links), texts, g.links, err)
 	}
 	env := Env{MaxInlinks: 2, AnchorLength: storage.AnchorMaxBytes}
-	v := inversion{env: &env}
+	v := inversion{env: &env, rowBytes: rowBytesMax}
 	for i, score := range []float64{1, 3, 2, 0} {
 		source := v.source(fmt.Appendf(nil, "com,%d,)/ http", i), score)
 		for _, anchor := range []string{"a", "b"}[:1+i%2] {

@@ -94,9 +94,10 @@ const (
 	// more than they need.
 	spareFactor = 2
 
-	// rowLinksMax is how many links of one segment to one target are kept, so that a row stays far below
-	// storage.ValueMaxBytes.
+	// rowLinksMax is how many links of one segment to one target are kept, and rowBytesMax how many bytes of them, so
+	// that a row stays far below storage.ValueMaxBytes.
 	rowLinksMax = 1 << 20
+	rowBytesMax = 32 << 20
 	// nearPart is how many fingerprints GroupNear takes at once: each takes some 300 bytes, and so does each of the
 	// groups that they come to. nearHeld is how many pairs of neighbors a goroutine holds.
 	nearPart = 1 << 18

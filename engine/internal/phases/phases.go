@@ -102,6 +102,7 @@ type Phases struct {
 
 	nearScanKeys int          // as in limits.go, but in tests
 	captureSteps uint64       // likewise
+	rowBytes     int          // likewise
 	share        share        // likewise
 	nearStored   atomic.Int64 // about how many fingerprints a table has, or more than which; 0: not known
 }
@@ -114,7 +115,7 @@ func New(env Env) *Phases {
 	seconds := func(d time.Duration) uint32 { return uint32(min(d/time.Second, math.MaxUint32)) }
 	return &Phases{
 		env: env, maxInterval: seconds(env.MaxInterval), interval: seconds(env.Interval), nearScanKeys: nearScanKeys,
-		captureSteps: captureSteps, share: share{sharePages, shareBytes, env.Store.PartsOf},
+		captureSteps: captureSteps, rowBytes: rowBytesMax, share: share{sharePages, shareBytes, env.Store.PartsOf},
 	}
 }
 
