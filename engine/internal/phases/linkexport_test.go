@@ -145,9 +145,15 @@ func TestImportLinks(t *testing.T) {
 				}
 			}
 		}
-		for range 2 {
-			if _, err := w.p.ImportLinks(context.Background(), there.store, o); err != nil {
-				t.Fatal(err)
+		fresh := uint64(0)
+		for l := range want {
+			if l.segment == importedSegment {
+				fresh++
+			}
+		}
+		for _, taken := range []uint64{fresh, 0} {
+			if r, err := w.p.ImportLinks(context.Background(), there.store, o); err != nil || r.Links != taken {
+				t.Fatalf("%+v, want %d links, %v", r, taken, err)
 			}
 			if _, err := w.p.MergeLinks(context.Background(), 0, nil); err != nil {
 				t.Fatal(err)

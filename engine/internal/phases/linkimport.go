@@ -221,8 +221,8 @@ func (w *linkImport) finish() error {
 		w.i.result.LeftOut++
 		return nil
 	}
-	w.i.result.Links += w.links
 	if old == nil {
+		w.i.result.Links += w.links
 		return w.table.Set(key, w.value)
 	}
 	var merge storage.LinkMerge
@@ -239,6 +239,7 @@ func (w *linkImport) finish() error {
 			clear(known)
 		}
 		if segment == importedSegment && known[string(anchor)] {
+			w.links-- // it was taken over before
 			return nil
 		}
 		known[string(anchor)] = segment == importedSegment
@@ -248,5 +249,6 @@ func (w *linkImport) finish() error {
 	if err != nil {
 		return fmt.Errorf("inlinks of %s: %w", w.target, err)
 	}
+	w.i.result.Links += w.links
 	return w.table.Set(key, all.Append(nil))
 }
