@@ -7,9 +7,11 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // TestForeignLinksGo: a link that another store had of a page goes when the page is fetched here, which has its own
@@ -53,6 +55,53 @@ func TestForeignLinksGo(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	has("the other was deleted", "test,a,)/ https from test,from,)/1 https of 1")
+	w.check()
+}
+
+// TestOrphanOfForeign: a page that only links of another store lead to is an orphan once their pages are gone here, or
+// have moved, and no other; one that was not fetched here has its links.
+func TestOrphanOfForeign(t *testing.T) {
+	there, w := newWorld(t, admission.Options{Scope: policy.ScopeAny}), newWorld(t, admission.Options{
+		Scope: policy.ScopeAny,
+	})
+	defer there.close()
+	defer w.close()
+	const gone, moved, stays = "https://from.test/gone", "https://from.test/moved", "https://from.test/stays"
+	const one, two, kept, own = hostA + "one", hostA + "two", hostA + "kept", hostA + "own"
+	u := there.update(page{url: gone, links: []string{one, kept}}, page{url: moved, links: []string{one, two, own}},
+		page{url: stays, links: []string{kept}})
+	if _, err := there.p.InvertLinks(t.Context(), u.Segment); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.p.ImportLinks(t.Context(), there.store, ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.inject(hostB, gone, moved, stays)
+	for at, links := range [][]string{{one, two, kept, own}, {own}} {
+		u := w.update(page{url: hostB, links: links, at: int64(at)})
+		if _, err := w.p.InvertLinks(t.Context(), u.Segment); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.update(page{url: moved, redirect: hostB},
+		page{url: gone, outcome: &storage.FetchOutcome{Status: storage.FetchGone, HTTPStatus: 404}})
+	for range 2 {
+		if _, err := w.p.MergeLinks(t.Context(), 0, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.p.MarkOrphans(t.Context(), OrphanOptions{OrphanAfter: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		w.now += 2 * time.Hour.Milliseconds()
+	}
+	for url, want := range map[string]storage.Status{
+		one: storage.StatusOrphan, two: storage.StatusOrphan, kept: storage.StatusUnfetched,
+		own: storage.StatusUnfetched,
+	} {
+		if r := w.records()[w.key(url)]; r.Status != want {
+			t.Errorf("%s is %s, want %s", url, r.Status, want)
+		}
+	}
 	w.check()
 }
 

@@ -93,6 +93,7 @@ type orphanMarks struct {
 	targets    *storage.Sorter // keys that redirects lead to, or links that ended → byte of flags
 	result     Orphaned
 	written    int
+	foreign    bool // linkdb may have links of other stores: no parse record tells where these ended
 	began      bool // the first row of linkdb was sought
 	more       bool // links is at a row
 	value      []byte
@@ -186,7 +187,10 @@ func (m *orphanMarks) end(key []byte, segment uint32) error {
 }
 
 func (m *orphanMarks) run(ctx context.Context) (err error) {
-	if err := m.findTargets(ctx); err != nil {
+	if m.foreign, err = m.p.anyForeign(); err == nil {
+		err = m.findTargets(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	targets, err := m.targets.Sort()
@@ -224,8 +228,8 @@ func (m *orphanMarks) run(ctx context.Context) (err error) {
 	return sc.Err()
 }
 
-// linked reports whether linkdb has a link to a page that counts; where some ended, the record of each page that links
-// is looked up until one has its links. Keys must increase from call to call.
+// linked reports whether linkdb has a link to a page that counts; where some ended, or may have, the record of each page
+// that links is looked up until one has its links. Keys must increase from call to call.
 func (m *orphanMarks) linked(key []byte, doubtful bool) (bool, error) {
 	if !m.began {
 		m.began, m.more = true, m.links.SeekGE(key)
@@ -236,11 +240,11 @@ func (m *orphanMarks) linked(key []byte, doubtful bool) (bool, error) {
 			return false, err
 		}
 		order := bytes.Compare(target, key)
-		if order > 0 || order == 0 && !doubtful {
+		if order > 0 || order == 0 && !doubtful && !m.foreign {
 			return order == 0, nil
 		}
 		if order == 0 {
-			if some, err := m.holds(segment); some || err != nil {
+			if some, err := m.holds(segment, doubtful); some || err != nil {
 				return some, err
 			}
 		}
@@ -253,11 +257,15 @@ func (m *orphanMarks) linked(key []byte, doubtful bool) (bool, error) {
 	return false, m.links.Err()
 }
 
-// holds reports whether a link of the current row of linkdb is one of a page that has it, as far as crawldb knows.
-func (m *orphanMarks) holds(segment uint32) (some bool, err error) {
+// holds reports whether a link of the current row of linkdb is one of a page that has it, as far as crawldb knows. If
+// not doubtful, pages that were fetched here have theirs.
+func (m *orphanMarks) holds(segment uint32, doubtful bool) (some bool, err error) {
 	var r storage.Record
 	var failed error
-	err = storage.VisitLinks(m.links.Value(), segment, func(from, _ []byte, _ uint32) bool {
+	err = storage.VisitLinks(m.links.Value(), segment, func(from, _ []byte, of uint32) bool {
+		if some = !doubtful && of != importedSegment; some {
+			return false
+		}
 		value, known, err := m.p.env.Store.Get(storage.Crawldb(), from, nil)
 		if err == nil && known {
 			err = storage.DecodeRecord(value, &r)
