@@ -228,8 +228,8 @@ func (m *orphanMarks) run(ctx context.Context) (err error) {
 	return sc.Err()
 }
 
-// linked reports whether linkdb has a link to a page that counts; where some ended, or may have, the record of each page
-// that links is looked up until one has its links. Keys must increase from call to call.
+// linked reports whether linkdb has a link to a page that counts; where some ended, or may have, the record of each
+// page that links is looked up until one has its links. Keys must increase from call to call.
 func (m *orphanMarks) linked(key []byte, doubtful bool) (bool, error) {
 	if !m.began {
 		m.began, m.more = true, m.links.SeekGE(key)
