@@ -64,6 +64,8 @@
 //     so a failure after them begins at one.
 //   - Content without a signature says nothing of a change: the page is db_fetched. Nutch compares the old signature
 //     with itself and says db_notmodified.
+//   - A fetch that a newer one came before, of a fetchlist that is updated after a newer one, changes no record, but
+//     gives its content to one that has none. Nutch takes it, and forgets the newer one.
 //   - A fetched page gets a record also while no additions are allowed, since only Generate, FreeGenerate and a rebuild
 //     have pages fetched that crawldb does not know. Nutch drops the page. Links add nothing, as in Nutch.
 //   - A page is an orphan when no page that linkdb knows links to it any more, and time has passed since. Nutch takes
