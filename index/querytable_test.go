@@ -182,6 +182,7 @@ func TestQueryTable(t *testing.T) {
 	f(`type:html`, `type:html`, "")
 	f(`type:text/html`, `type:text/html`, "")
 	f(`type:image/*`, `type:image/*`, "")
+	f(`type:text/ht*`, `type:text/ht`, `column 6: type: "text/ht*": * stands for all types of a kind, such as image/*`)
 	f(`type:pdf,doc`, `type:pdf,doc`, "")
 	f(`type:error`, `?"type error" type error`,
 		`column 6: type: "error" is not a type such as pdf, html or text/plain`)

@@ -131,8 +131,12 @@ var shortTypes = map[string][]string{
 func parseType(_ *queryField, text string) (*node, error) {
 	n := &node{kind: nodeValue, value: valueType}
 	var names []string
+	var err error
 	for name := range strings.SplitSeq(strings.ToLower(text), ",") {
-		name = strings.TrimSuffix(name, "*")
+		bare, star := strings.CutSuffix(name, "*")
+		if name = bare; star && !strings.HasSuffix(bare, "/") {
+			err = errors.New(strconv.Quote(text) + ": * stands for all types of a kind, such as image/*")
+		}
 		if types, ok := shortTypes[name]; ok {
 			n.add(types...)
 		} else if kind, sub, ok := strings.Cut(name, "/"); ok && token7231(kind) && (sub == "" || token7231(sub)) {
@@ -148,7 +152,7 @@ func parseType(_ *queryField, text string) (*node, error) {
 		}
 	}
 	n.term = "type:" + strings.Join(names, ",")
-	return n, nil
+	return n, err
 }
 
 // token7231 reports whether s is a part of a media type.
