@@ -236,8 +236,9 @@ var foldedFrom = sync.OnceValue(func() map[rune][]rune {
 		return first
 	}
 	for r := rune(0x400); r < 0x530; r++ { // in Cyrillic, a letter and a mark may be another letter: й
+		alone := folded(string(r))
 		for mark := rune(0x300); mark < 0x310; mark++ {
-			if first := folded(string([]rune{r, mark})); first != folded(string(r)) {
+			if first := folded(string([]rune{r, mark})); first != alone {
 				add(first, r)
 			}
 		}
