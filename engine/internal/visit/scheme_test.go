@@ -9,6 +9,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/frontier"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -91,7 +92,8 @@ func TestHTTPInstead(t *testing.T) {
 }
 
 // TestOneSchemeIsDown: where the robots.txt of https cannot be had, the host goes on with its URLs of http. Those of
-// https are fetched when it can be had again. The other way round it is the same, and so it is in the next process.
+// https are fetched when it can be had again. The other way round it is the same, and so it is in the next process, and
+// where the host slept before.
 func TestOneSchemeIsDown(t *testing.T) {
 	for name, fails := range map[string]answer{
 		"refused": broken(fetch.FailRefused), "certificate": broken(fetch.FailTLSName),
@@ -105,14 +107,20 @@ func TestOneSchemeIsDown(t *testing.T) {
 					w.web.set(u, html("page"))
 				}
 				w.delay.Store(int64(time.Millisecond))
-				for i, want := range []struct{ fetched, robots uint64 }{{2, 1}, {2, 1}, {3, 2}} {
-					if i == 2 {
-						w.web.set(down+"://a.example/robots.txt", status(404))
+				w.web.set(down+"://a.example/robots.txt", fails)
+				for i, want := range []struct{ fetched, robots uint64 }{{2, 1}, {2, 1}, {2, 2}, {3, 3}} {
+					switch i {
+					case 2:
 						w.pass(robotsRetryMin)
-					} else {
-						w.web.set(down+"://a.example/robots.txt", fails)
+					case 3:
+						w.web.set(down+"://a.example/robots.txt", status(404))
+						w.pass(2 * robotsRetryMin)
 					}
-					r := w.start(NewHosts(w.env), newList(w, urls...), 2, Limits{})
+					h := NewHosts(w.env)
+					if name != "silent" { // that may be the network here
+						h.Remember(w.host("a.example"), frontier.HostState{NotBefore: time.Now(), Sleeps: 1})
+					}
+					r := w.start(h, newList(w, urls...), 2, Limits{})
 					c := r.finished()
 					urls[0], urls[1] = down+"://a.example/2", up+"://a.example/1" // now it comes first
 					n := w.web.count(down + "://a.example/robots.txt")

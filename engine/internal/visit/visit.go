@@ -318,9 +318,7 @@ func (x *visit) unreachable(u urlkey.URL, r *robotsState, left int) error {
 		return err
 	}
 	if scheme, _ := x.hosts.shut(x.v.Host); scheme == u.Scheme() {
-		if !r.requested {
-			x.out.Kind = frontier.Skipped
-		}
+		x.spare()
 		x.source.Release(x.v.Host, x.v.URLs[len(x.v.URLs)-left:][:1]) // before it is given back with the visit
 		x.giveBack(left - 1)
 		return nil
@@ -575,20 +573,25 @@ func (x *visit) instead(u urlkey.URL, f fetch.Failure) (none urlkey.URL) {
 	return plainInstead(x.env.Store, u, f)
 }
 
-// redirectTo stores a failed attempt at u as a redirect, and ends the visit. The host is not blamed, but for a failure
-// that the network here may have caused, by which an outage is seen. It gets its next request after the usual delay.
-func (x *visit) redirectTo(to, u urlkey.URL, f fetch.Failure, left int) error {
-	x.hosts.troubles.answered(x.v.Host)
-	end := x.out.End
-	if end.IsZero() {
-		end = x.env.Now()
-	}
+// spare does not blame the host for a failure of one scheme: its next request comes after the usual delay. One that the
+// network here may have caused stays a failure, by which an outage is seen.
+func (x *visit) spare() {
 	switch {
 	case x.out.Unrequested:
 		x.out.Kind = frontier.Skipped
 	case !x.out.Local:
 		x.out.Kind = frontier.Fetched
 	}
+}
+
+// redirectTo stores a failed attempt at u as a redirect, and ends the visit.
+func (x *visit) redirectTo(to, u urlkey.URL, f fetch.Failure, left int) error {
+	x.hosts.troubles.answered(x.v.Host)
+	end := x.out.End
+	if end.IsZero() {
+		end = x.env.Now()
+	}
+	x.spare()
 	x.out.End, x.out.RetryAfter = end, 0
 	_, err := x.store(&segment.Attempt{URL: u, At: end, Failure: f, Instead: to})
 	x.giveBack(left - 1)
