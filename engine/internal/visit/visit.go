@@ -462,7 +462,7 @@ func (x *visit) robotsMoves(ctx context.Context, f fetch.Failure) bool {
 // spend counts what an exchange cost.
 func (x *visit) spend(r *fetch.Response) {
 	x.out.Bytes += r.Received
-	x.out.Took += r.End.Sub(r.Start)
+	x.out.Took += r.End.Sub(r.Start).Truncate(time.Millisecond) // as it is stored
 	x.received.Add(r.Received)
 }
 
