@@ -131,3 +131,24 @@ func TestForgivenInARest(t *testing.T) {
 		t.Errorf("the host demanded an hour, and may be visited in %s", rest)
 	}
 }
+
+// TestForgivenInAnOutage: a failure that is reported when an outage has been seen is taken back like those before it.
+func TestForgivenInAnOutage(t *testing.T) {
+	named := map[urlkey.HostKey]int{}
+	f := start(t, Options{Source: sites{each: 1}, OnForgive: func(h urlkey.HostKey) { named[h]++ }}, 1)
+	v, err := f.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range outageStreak {
+		f.failed(&Visit{Host: urlkey.HostKey(fmt.Sprintf("example,other%d,)", i)),
+			Addr: netip.AddrFrom4([4]byte{127, 9, 9, byte(i)})}, &Outcome{Kind: HostFailure, Local: true})
+	}
+	if !f.Outage() || named[v.Host] > 0 {
+		t.Fatalf("outage %t, %v", f.Outage(), named)
+	}
+	f.Done(v, Outcome{Kind: HostFailure, Local: true})
+	if named[v.Host] != 1 {
+		t.Errorf("OnForgive received %v", named)
+	}
+}

@@ -314,6 +314,9 @@ func (f *Frontier) Done(v *Visit, out Outcome) {
 func (f *Frontier) failed(v *Visit, out *Outcome) {
 	if f.Excuses(out.NoDNS) {
 		out.Kind = Skipped
+		if f.o.OnForgive != nil { // the caller may have drawn its conclusions before the outage was seen
+			f.o.OnForgive(v.Host)
+		}
 	}
 	now := f.now()
 	failed := failure{v.Host, string(v.Host), v.answered, out.NoDNS}
