@@ -42,6 +42,7 @@ func configCommand(c *console) *cobra.Command {
 			if f.run.values == nil {
 				return err
 			}
+			err = errors.Join(err, f.checkSeedFiles())
 			return errors.Join(err, c.lines(func(w *bufio.Writer) error { return printSettings(w, f.run, f.json) }))
 		},
 	}

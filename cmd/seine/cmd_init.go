@@ -9,8 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -41,6 +44,9 @@ func initCommand(c *console) *cobra.Command {
 			if err == nil {
 				err = checkSeeds(o, urls)
 			}
+			if err == nil {
+				err = f.writable()
+			}
 			if err == nil && f.config != "" {
 				err = &usageError{fmt.Errorf("--config has no effect on init: copy %s to %s in its place", f.config,
 					f.run.ownFile)}
@@ -58,6 +64,20 @@ func initCommand(c *console) *cobra.Command {
 	}
 	f.settings(cmd, inAll)
 	return cmd
+}
+
+// writable returns an error for a value that a settings file cannot have.
+func (f *flags) writable() error {
+	for name, v := range f.run.values {
+		switch {
+		case v.from != fromFlag || name == settingDir:
+		case name == "seeds" && slices.Contains(f.seedFiles(), "-"):
+			return f.fault(name, errors.New("a settings file cannot name standard input: name a file"))
+		case !utf8.ValidString(v.text) || strings.ContainsFunc(v.text, unicode.IsControl):
+			return f.fault(name, errors.New("a settings file takes UTF-8 without control characters only"))
+		}
+	}
+	return nil
 }
 
 // checkSeeds returns an error if a crawl would not begin at one of the URLs.

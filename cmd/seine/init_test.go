@@ -53,3 +53,48 @@ func TestInitNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestInitWritable: init writes no value that a settings file cannot have.
+func TestInitWritable(t *testing.T) {
+	for _, args := range [][]string{
+		{"--seeds", "-"}, {"--set", "deny-hosts=caf\xe9.txt"}, {"--set", "deny-hosts=a\x01.txt"},
+	} {
+		t.Chdir(t.TempDir())
+		for _, name := range []string{"caf\xe9.txt", "a\x01.txt"} {
+			if err := os.WriteFile(name, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var out bytes.Buffer
+		status := run(append([]string{"init", "--dir", "d"}, args...), strings.NewReader(""), io.Discard, &out)
+		if status != exitUsage || !strings.Contains(out.String(), "a settings file ") {
+			t.Errorf("%q: status %d, %s", args, status, out.String())
+		}
+		if _, err := os.Stat("d"); err == nil {
+			t.Errorf("%q: it made a directory", args)
+		}
+	}
+}
+
+// TestSeedFileNames: a file of seeds may have a sign in its name that other settings take for one of their own, and
+// "seine config" fails where a file of seeds is missing, as the crawl would.
+func TestSeedFileNames(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, settingsFile), []byte("seeds = \"a=b.txt\"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	config := func() (status int, text string) {
+		var out bytes.Buffer
+		status = run([]string{"config", "--dir", dir}, strings.NewReader(""), &out, &out)
+		return status, out.String()
+	}
+	if status, text := config(); status != exitUsage || !strings.Contains(text, "there is no file "+dir+"/a=b.txt") {
+		t.Errorf("status %d, %s", status, text)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a=b.txt"), []byte("https://a.example/\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if status, text := config(); status != exitOK {
+		t.Errorf("status %d, %s", status, text)
+	}
+}

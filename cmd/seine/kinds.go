@@ -99,7 +99,7 @@ var (
 		return rewrite(text)
 	}}
 	aFolder   = kind{word: "folder", parse: aText.parse, files: aFile.files}
-	aSeedList = kind{word: "file", many: true, parse: aText.parse, files: eachFileName}
+	aSeedList = kind{word: "file", many: true, parse: aText.parse, files: eachPart}
 	aFileList = kind{word: "list", parse: func(text string) (any, error) {
 		_, err := parseScopedFiles(text)
 		return text, err
@@ -116,6 +116,15 @@ func oneOf(words ...string) kind {
 		}
 		return text, nil
 	}}
+}
+
+// eachPart rewrites each part of a list.
+func eachPart(list string, rewrite func(string) string) string {
+	parts := strings.Split(list, ",")
+	for i := range parts {
+		parts[i] = rewrite(strings.TrimSpace(parts[i]))
+	}
+	return strings.Join(parts, ",")
 }
 
 // eachFileName rewrites FILE in each part of a list of FILE or NAME=FILE.

@@ -13,7 +13,7 @@ import (
 // aWriterList is a list of KIND=WHERE for writers.Parse. Only files can be relative to a folder.
 var aWriterList = kind{word: "writer", many: true, parse: aText.parse,
 	files: func(list string, rewrite func(string) string) string {
-		return eachWriter(list, func(text string) string {
+		return eachPart(list, func(text string) string {
 			if file, ok := strings.CutPrefix(text, "jsonl="); ok {
 				return "jsonl=" + rewrite(file)
 			}
@@ -21,17 +21,8 @@ var aWriterList = kind{word: "writer", many: true, parse: aText.parse,
 		})
 	}}
 
-// eachWriter rewrites each part of a list of writers.
-func eachWriter(list string, rewrite func(string) string) string {
-	parts := strings.Split(list, ",")
-	for i := range parts {
-		parts[i] = rewrite(strings.TrimSpace(parts[i]))
-	}
-	return strings.Join(parts, ",")
-}
-
 // redactWriters is a list of writers without passwords.
-func redactWriters(list string) string { return eachWriter(list, writers.Redact) }
+func redactWriters(list string) string { return eachPart(list, writers.Redact) }
 
 // indexWriters sets the index writers that the settings name. Errors have no password.
 func (f *flags) indexWriters(o *engine.Options) error {
