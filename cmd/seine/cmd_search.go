@@ -65,12 +65,8 @@ func searchCommand(c *console) *cobra.Command {
 					o.MarkStart, o.MarkEnd = paintMatch, paintEnd
 				}
 				r, err := e.Search(cmd.Context(), query, o)
-				var wrong *index.QueryError
-				if errors.As(err, &wrong) {
-					return &usageError{err}
-				}
 				if err != nil {
-					return err
+					return searchError(err)
 				}
 				var better index.Suggestion
 				if r.Total < fewHits || r.Relaxed || r.Doubtful {
@@ -107,6 +103,16 @@ func searchCommand(c *console) *cobra.Command {
 	addCountTo(cmd.Flags(), &o.Limit, "limit", 10, 1, index.HitsMax, "hits to print")
 	addCountTo(cmd.Flags(), &o.Offset, "offset", 0, 0, index.HitsMax-1, "hits to skip")
 	return cmd
+}
+
+// searchError is the error of a search: what is no query, or no facet, is wrong use.
+func searchError(err error) error {
+	var query *index.QueryError
+	var facet *index.FacetError
+	if errors.As(err, &query) || errors.As(err, &facet) {
+		return &usageError{err}
+	}
+	return err
 }
 
 // explainMinus says what to do when a flag that does not exist may be a -word of the query.

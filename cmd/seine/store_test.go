@@ -440,3 +440,18 @@ func TestLogBeside(t *testing.T) {
 		t.Errorf("%v\n%s", err, text)
 	}
 }
+
+// TestWrongFacet: a facet that no document has is wrong use, alone and beside a crawl.
+func TestWrongFacet(t *testing.T) {
+	_, dir := crawledSite(t)
+	check := func() {
+		t.Helper()
+		got := result(t, dir, "", "search", "--facets", "colour", "mesh")
+		if !strings.HasSuffix(got, "status 2\n") {
+			t.Error(got)
+		}
+	}
+	check()
+	defer pausedCrawl(t, dir)()
+	check()
+}

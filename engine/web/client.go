@@ -210,6 +210,10 @@ func (p *Problem) asError() error {
 		return &remoteError{p.Detail, &index.QueryError{Column: p.Column, Message: p.Detail}}
 	case "url":
 		return &remoteError{p.Detail, &urlkey.Error{Reason: p.Detail}}
+	case "parameter":
+		if p.Parameter == "facets" {
+			return &remoteError{p.Detail, &index.FacetError{}}
+		}
 	}
 	return p
 }
