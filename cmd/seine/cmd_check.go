@@ -5,8 +5,10 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -105,17 +107,25 @@ func (c *console) checkURL(w io.Writer, raw string, check checkFunc, asJSON bool
 	return err
 }
 
-// checkLines checks each line of standard input; a line has at most 16 MiB.
+// checkedLineMax is the most bytes of a line of standard input that checkLines takes.
+const checkedLineMax = 16 << 20
+
+// checkLines checks each line of standard input.
 func (c *console) checkLines(ctx context.Context, w io.Writer, check checkFunc, asJSON bool) error {
 	sc := bufio.NewScanner(c.input(ctx))
-	sc.Buffer(make([]byte, 64<<10), 16<<20)
-	for sc.Scan() {
+	sc.Buffer(make([]byte, 64<<10), checkedLineMax)
+	n := 0
+	for ; sc.Scan(); n++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := c.checkURL(w, sc.Text(), check, asJSON); err != nil {
+		line := strings.TrimPrefix(sc.Text(), "\ufeff") // editors of Windows begin files so
+		if err := c.checkURL(w, line, check, asJSON); err != nil {
 			return err
 		}
 	}
-	return sc.Err()
+	if err := sc.Err(); !errors.Is(err, bufio.ErrTooLong) {
+		return err
+	}
+	return &usageError{fmt.Errorf("check url: line %d of standard input is longer than 16 MiB: leave it out", n+1)}
 }

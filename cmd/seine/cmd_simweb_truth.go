@@ -225,8 +225,9 @@ func readURLs(name string, in io.Reader) (map[string]int, error) {
 	s.Buffer(nil, 1<<20)
 	s.Split(bufio.ScanWords)
 	for s.Scan() {
-		if strings.HasPrefix(s.Text(), "http://") || strings.HasPrefix(s.Text(), "https://") {
-			urls[s.Text()]++
+		word := strings.TrimPrefix(s.Text(), "\ufeff") // editors of Windows begin files so
+		if strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://") {
+			urls[word]++
 		}
 	}
 	if err := s.Err(); err != nil {

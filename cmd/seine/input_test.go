@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -80,3 +81,31 @@ func TestInputWhole(t *testing.T) {
 type smallReads struct{ io.Reader }
 
 func (r smallReads) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(len(p), 1000)]) }
+
+// TestInputMark: the mark with which editors of Windows begin a file is no part of what is in it.
+func TestInputMark(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const mark = "\ufeff"
+	if _, out, stderr := runLine("check url -", mark+"http://a.example/\r\n"); strings.Contains(out, "refused") {
+		t.Errorf("check url -: %s%s", out, stderr)
+	}
+	urls, err := readURLs("-", strings.NewReader(mark+"http://a.example/\r\nhttp://b.example/\r\n"))
+	if err != nil || urls["http://a.example/"] != 1 || len(urls) != 2 {
+		t.Errorf("truth --against: %v, %v", urls, err)
+	}
+	if err := os.WriteFile("hosts", []byte(mark+"# hosts\r\n127.0.0.1 a.example\r\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, stderr := runLine("init --dir d --hosts hosts", ""); status != exitOK {
+		t.Errorf("--hosts: %s", stderr)
+	}
+}
+
+// TestInputLong: a line that is too long is wrong use, and the message has its number.
+func TestInputLong(t *testing.T) {
+	long := strings.Repeat("a", checkedLineMax)
+	status, _, stderr := runLine("check url -", "http://a.example/\n"+long+"\n")
+	if status != exitUsage || !strings.Contains(stderr, "line 2 of standard input is longer than 16 MiB") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+}

@@ -35,7 +35,7 @@ func LoadHosts(path string) (Hosts, error) {
 	hosts := Hosts{}
 	sc := bufio.NewScanner(f)
 	for n := 1; sc.Scan(); n++ {
-		line, _, _ := strings.Cut(sc.Text(), "#")
+		line, _, _ := strings.Cut(strings.TrimPrefix(sc.Text(), "\ufeff"), "#") // editors of Windows begin files so
 		words := strings.Fields(line)
 		if len(words) == 0 {
 			continue
