@@ -177,16 +177,21 @@ func nextPage(cmd *cobra.Command, words []string, o *engine.SearchOptions, r *en
 	}
 	line := cmd.CommandPath()
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		value := f.Value.String()
+		values := []string{f.Value.String()}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
-			value = strings.Join(list.GetSlice(), ",")
+			values = list.GetSlice()
+			if f.Value.Type() != "stringArray" { // which takes no list
+				values = []string{strings.Join(values, ",")}
+			}
 		}
 		switch {
 		case f.Name == "offset", f.Name == "limit" && limit < o.Limit:
-		case f.Value.Type() == "bool" && value == "true":
+		case f.Value.Type() == "bool" && values[0] == "true":
 			line += " --" + f.Name
 		default:
-			line += " --" + f.Name + "=" + shellWord(value)
+			for _, value := range values {
+				line += " --" + f.Name + "=" + shellWord(value)
+			}
 		}
 	})
 	if limit < o.Limit {

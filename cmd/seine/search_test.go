@@ -90,3 +90,17 @@ func TestLastPage(t *testing.T) {
 		}
 	}
 }
+
+// TestNextPageLists: the command of the next page has each value of a flag that may be repeated.
+func TestNextPageLists(t *testing.T) {
+	cmd := searchCommand(&console{})
+	args := []string{"--set", "dir=d", "--set", "memory=1GB", "--facets", "lang,type", "--limit", "1"}
+	if err := cmd.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	o, r := engine.SearchOptions{Limit: 1}, engine.SearchResult{Total: 9, Hits: make([]engine.Hit, 1)}
+	want := "search --facets=lang,type --limit=1 --set=dir=d --set=memory=1GB --offset=1 net"
+	if got := nextPage(cmd, []string{"net"}, &o, &r); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
