@@ -160,7 +160,7 @@ func benchScaleCommand(c *console) *cobra.Command {
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Memory, err = parseBytes(memory); err != nil {
-				return fmt.Errorf("--memory %q: %w", memory, err)
+				return &usageError{fmt.Errorf("--memory %q: %w", memory, err)}
 			}
 			var lines []measure.Line
 			o.Line = func(l measure.Line) { lines = append(lines, l) }

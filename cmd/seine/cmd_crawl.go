@@ -50,14 +50,15 @@ func crawlCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			stop, err := profile(cpuProfile)
+			if err != nil {
+				return err
+			}
+			defer stop()
 			return f.withOptions(cmd, o, func(e *engine.Engine) error {
 				unserve, err := c.serve(e, o.Dir, control.serve, web.Options{Logs: f.logs()})
 				if err != nil {
 					return err
-				}
-				stop, err := profile(cpuProfile)
-				if err != nil {
-					return errors.Join(err, unserve())
 				}
 				view := view{quiet: f.quiet, keys: !slices.Contains(seeds.Files, "-")}
 				r, err := c.watched(e, o.Concurrency, view, func(show showFunc) (engine.CrawlReport, error) {
@@ -67,7 +68,6 @@ func crawlCommand(c *console) *cobra.Command {
 						Progress: show,
 					})
 				})
-				stop()
 				if err = errors.Join(err, unserve()); err != nil {
 					return err
 				}
@@ -91,7 +91,7 @@ func profile(name string) (stop func(), err error) {
 	}
 	f, err := os.Create(name)
 	if err != nil {
-		return nil, fmt.Errorf("writing a CPU profile: %w", err)
+		return nil, &usageError{fmt.Errorf("--cpuprofile: %w", err)}
 	}
 	if err := pprof.StartCPUProfile(f); err != nil {
 		return nil, fmt.Errorf("starting a CPU profile: %w", err)

@@ -141,6 +141,8 @@ func TestWrongUse(t *testing.T) {
 		"config --dir unread":                    "seine.toml: is a directory",
 		"readdb --dir unread --stats":            "seine.toml: is a directory",
 		"init --dir made http://a.b/":            "made/seine.toml exists already and is not overwritten",
+		"crawl --dir d --cpuprofile no/p a.b":    "--cpuprofile: open no/p: no such file",
+		"bench scale --memory x":                 `--memory "x": want a size`,
 		// What init writes.
 		"crawl --serve 1:x --dir d a.b": `--serve "1:x": want an address and a port, such as 127.0.0.1:8080`,
 		"serve --host-name a:80":        `--host-name "a:80": want a name without scheme and port`,
