@@ -90,6 +90,10 @@ func TestBesideCrawl(t *testing.T) {
 	if err := os.WriteFile(seeds, []byte("# seeds\n"+site+"/new\tnutch.score=2\tk=v\nmailto:x\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	latin1 := filepath.Join(t.TempDir(), "latin1.txt")
+	if err := os.WriteFile(latin1, []byte(site+"/caf\xe9\tname=caf\xe9\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	lines := [][]string{
 		{"search", "torn", "mesh"}, {"search", "torn mesh", "--json", "--explain"}, {"search", "tron"},
 		{"search", "--strict", `"torn`}, {"search", "--complete", "to"}, {"search", ""},
@@ -127,6 +131,7 @@ func TestBesideCrawl(t *testing.T) {
 		{"recrawl", site + "/mend.html", "not.known"}, {"recrawl", "::"}, {"recrawl", site + "/*", "--json"},
 		{"dedup-urls", seeds, "-"}, {"dedup-urls", "--known", "-", "--json", "-"},
 		{"dedup-urls", "--refused", "-", seeds},
+		{"dedup-urls", "--duplicates", "-", latin1, latin1}, {"dedup-urls", latin1},
 		{"dedup-urls", "no-such-file"}, {"dedup-urls", "--known", "/dev/null", "--duplicates", "-", "-", "-"},
 	}
 	t.Setenv(variable("allow-private"), "true")

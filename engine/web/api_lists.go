@@ -12,15 +12,17 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/seine-crawler/seine/engine"
 )
 
-// listedLine is a line of the answer of dedup_urls: a line of a list, or at the end the report. Bytes that are not
-// UTF-8 are replaced.
+// listedLine is a line of the answer of dedup_urls: a line of a list, or at the end the report. In a line that is not
+// UTF-8 bytes are replaced, and Bytes has it as it is.
 type listedLine struct {
 	List   string                  `json:"list,omitempty"`
 	Line   string                  `json:"line,omitempty"`
+	Bytes  []byte                  `json:"bytes,omitempty"`
 	Report *engine.DedupURLsReport `json:"report,omitempty"`
 }
 
@@ -113,8 +115,11 @@ func (l *listWriter) Write(p []byte) (int, error) {
 		if !l.w.began {
 			l.w.begin(l.c.w)
 		}
-		text := strings.ToValidUTF8(string(l.part), "\ufffd")
-		if l.err = l.w.write(listedLine{List: l.name, Line: text}); l.err != nil {
+		sent := listedLine{List: l.name, Line: strings.ToValidUTF8(string(l.part), "\ufffd")}
+		if !utf8.Valid(l.part) {
+			sent.Bytes = l.part
+		}
+		if l.err = l.w.write(sent); l.err != nil {
 			return 0, l.err
 		}
 		p, l.part = rest, l.part[:0]
@@ -132,7 +137,10 @@ func readListed(body io.Reader, o *engine.DedupURLsOptions) (r engine.DedupURLsR
 			return *line.Report, nil
 		}
 		if to := into(o, line.List); to != nil && *to != nil {
-			if _, err := io.WriteString(*to, line.Line+"\n"); err != nil {
+			if line.Bytes == nil {
+				line.Bytes = []byte(line.Line)
+			}
+			if _, err := (*to).Write(append(line.Bytes, '\n')); err != nil {
 				return r, &writeError{err}
 			}
 		}
@@ -148,7 +156,8 @@ func (e *writeError) Unwrap() error { return e.err }
 var listRoutes = []route{{
 	method: http.MethodPost, path: "/dedup-urls", name: "dedup_urls",
 	about: "Sort lines of URLs into those that are new, known, duplicates or refused, as seeds are read. Each line " +
-		"of the answer has a list and a line of it; the last has the report, or the problem that ended it",
+		"of the answer has a list and a line of it, also in bytes (base64) if it is not UTF-8; the last has the " +
+		"report, or the problem that ended it",
 	params: []param{
 		{name: "lists", kind: aList, words: urlLists, def: []string{"new"}, about: "the lists that are sent"},
 		{name: "file", kind: aList, repeated: true, about: "names of the files of a multipart body, for messages"},

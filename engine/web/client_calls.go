@@ -176,7 +176,7 @@ func (c *Client) Inject(ctx context.Context, o engine.InjectOptions) (r engine.I
 	return r, err
 }
 
-// DedupURLs is Engine.DedupURLs. In lists, bytes that are not UTF-8 are replaced.
+// DedupURLs is Engine.DedupURLs.
 func (c *Client) DedupURLs(ctx context.Context, o engine.DedupURLsOptions) (r engine.DedupURLsReport, err error) {
 	in := engine.InjectOptions{URLs: o.URLs, Files: o.Files, Stdin: o.Stdin}
 	q := fileNames(&in)
