@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -154,8 +155,11 @@ func message(cmd *cobra.Command, err error) string {
 	return text
 }
 
-// oneLine puts an error on one line and replaces control bytes: it may quote pages and paths.
-func oneLine(err error) string { return plainLine(err.Error()) }
+// oneLine puts an error on one line and replaces control bytes: it may quote pages and paths. It says of Ctrl-C what
+// people say.
+func oneLine(err error) string {
+	return plainLine(strings.ReplaceAll(err.Error(), context.Canceled.Error(), "it was interrupted"))
+}
 
 // plainLine puts a text on one line and replaces control bytes.
 func plainLine(s string) string {

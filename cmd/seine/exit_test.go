@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -89,6 +90,10 @@ func TestExitTable(t *testing.T) {
 func TestMessage(t *testing.T) {
 	root := newRoot(&console{})
 	if got := message(root, errors.New("a\nb\x1b[0m")); got != "seine: a; b?[0m" {
+		t.Errorf("%q", got)
+	}
+	err := fmt.Errorf("injecting: %w", context.Canceled)
+	if got := message(root, err); got != "seine: injecting: it was interrupted" {
 		t.Errorf("%q", got)
 	}
 	if got := message(root, &usageError{errors.New("x")}); !strings.HasSuffix(got, "\nRun \"seine help\" for usage.") {
