@@ -92,7 +92,7 @@ func newEffectsWeb(t *testing.T) *effectsWeb {
 	w.plain, w.secure = server.Listener.Addr().String(), secure.Listener.Addr().String()
 	w.port = server.URL[strings.LastIndexByte(server.URL, ':')+1:]
 	w.second = secondValues(w.port)
-	base := "allow-private = true\ndelay = \"0s\"\nhosts = \"names\"\nper-host = 4\ninsecure-tls = true\n"
+	base := "allow-private = true\ndelay = \"0s\"\nhosts = \"names\"\ninsecure-tls = true\n"
 	files := map[string]string{
 		"names": "127.0.0.1 a.example b.example c.example d.example e.example s.example z.example\n",
 		"seeds": w.withPort(effectsSeeds), "seeds2": w.withPort(effectsSeeds2),
