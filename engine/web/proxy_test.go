@@ -200,6 +200,12 @@ func TestProxyPatience(t *testing.T) {
 			}
 		}
 	}
+	r := request("GET", apiPath+"/url?url=http://a.example/", "", nil)
+	w := &deadlineWatch{ResponseRecorder: httptest.NewRecorder()}
+	h.ServeHTTP(w, r)
+	if left := time.Until(w.latest); w.Code != 200 || left < localTime/2 {
+		t.Errorf("the owner's look at a URL has %v: status %d", left, w.Code)
+	}
 }
 
 // TestProxyAddresses: feeds and the description of the search have the address that the client knows, with https if it

@@ -112,7 +112,8 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, o *route) *Problem
 		return p
 	}
 	ctx := r.Context()
-	if o.lasts || o.events {
+	switch {
+	case o.lasts || o.events:
 		slots := h.streams
 		if o.events {
 			slots = h.viewers
@@ -122,7 +123,9 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, o *route) *Problem
 			return busy()
 		}
 		defer leave()
-	} else {
+	case h.o.Local: // a command takes as long as it does alone
+		bound(w, localTime)
+	default:
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, quickTime)
 		defer cancel()
