@@ -256,6 +256,10 @@ func indexCommand(c *console) *cobra.Command {
 				Segments: segments, Refresh: true, Resend: resend, MaxSegments: most,
 				EveryDocument: every,
 			})
+			if err == nil && resend && len(r.Writers) == 0 {
+				return r, &usageError{errors.New("the index is as it should be, but --resend has nothing to send to: " +
+					"set index-to")}
+			}
 			changed := r.Added + r.Refreshed + r.Deleted
 			for _, w := range r.Writers {
 				changed += w.Sent + w.Deleted + w.Refused
