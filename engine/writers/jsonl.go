@@ -37,6 +37,23 @@ func newJSONLines(path string) (*JSONLines, error) {
 // Name is the file's absolute path.
 func (w *JSONLines) Name() string { return w.name }
 
+// lineBegin is how each line begins: see fields.
+const lineBegin = `{"id":"`
+
+// checkRest returns an error if what follows the last line feed of a file, at end, is not what a write that was cut off
+// may have left: then the file is another's, and nothing of it may be removed. A crash of the system may leave zeros.
+func checkRest(f *os.File, end int64) error {
+	rest := make([]byte, len(lineBegin))
+	n, err := f.ReadAt(rest, end)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if rest = rest[:n]; n > 0 && rest[0] != 0 && string(rest) != lineBegin[:n] {
+		return fmt.Errorf("%s ends with a line of another program that has no line feed: name another file", f.Name())
+	}
+	return nil
+}
+
 // Write appends changes and syncs the file and its directory: a file that is there may be one whose name an earlier
 // write could not make durable. What a write that was cut off left of its last line is removed first.
 func (w *JSONLines) Write(_ context.Context, changes []policy.IndexChange) (_ []policy.IndexRefusal, err error) {
@@ -46,6 +63,9 @@ func (w *JSONLines) Write(_ context.Context, changes []policy.IndexChange) (_ []
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	end, err := wholeLines(f)
+	if err == nil {
+		err = checkRest(f, end)
+	}
 	if err != nil {
 		return nil, err
 	}

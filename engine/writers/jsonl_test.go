@@ -49,11 +49,13 @@ func TestJSONLines(t *testing.T) {
 			t.Fatalf("cut at %d: %s", cut, again)
 		}
 	}
-	if err := os.WriteFile(path, []byte(strings.Repeat("x", 200_000)), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if got := write(deletions(2, "a")); strings.Contains(got, "x") {
-		t.Errorf("%.100s", got)
+	for _, torn := range []string{lineBegin + strings.Repeat("x", 200_000), strings.Repeat("\x00", 200_000)} {
+		if err := os.WriteFile(path, []byte(torn), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := write(deletions(2, "a")); len(got) > 100 {
+			t.Errorf("%.100s", got)
+		}
 	}
 	if err := w.Commit(background); err != nil {
 		t.Error(err)
@@ -65,6 +67,28 @@ func TestJSONLines(t *testing.T) {
 		}
 		if err == nil {
 			t.Error(wrong)
+		}
+	}
+}
+
+// TestJSONLinesOfOthers: a file that ends with something else than a line of ours loses nothing.
+func TestJSONLinesOfOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notes")
+	for _, text := range []string{"notes", "a line\nand the next", "{", `{"url":"http://a/"}`} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		w, err := Parse("jsonl="+path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Write(background, deletions(1, "a"))
+		now, readErr := os.ReadFile(path)
+		if readErr != nil {
+			t.Fatal(readErr)
+		}
+		if ours := text == "{"; ours != (err == nil) || !ours && string(now) != text {
+			t.Errorf("%q became %q: %v", text, now, err)
 		}
 	}
 }
