@@ -62,6 +62,9 @@ func (l *Log) open() error {
 	}
 	size, err := wholeLines(f)
 	if err == nil {
+		err = checkRest(f, size)
+	}
+	if err == nil {
 		err = f.Truncate(size)
 	}
 	if err != nil {
@@ -98,6 +101,23 @@ func (l *Log) follow() error {
 	}
 	return err
 }
+
+// checkRest returns an error if what follows the last line feed of a file, at end, is not what a crash may have left of
+// a line, in any format: then the file is another's, and nothing of it may be removed.
+func checkRest(f *os.File, end int64) error {
+	var first [1]byte
+	n, err := f.ReadAt(first[:], end)
+	switch {
+	case n == 0 && err != io.EOF:
+		return err
+	case n > 0 && !bytes.Contains(lineBegins, first[:]):
+		return fmt.Errorf("%s ends with a line of another program that has no line feed: name another file", f.Name())
+	}
+	return nil
+}
+
+// lineBegins are the bytes with which a line may begin: an object, a year, or zeros that a crash of the system left.
+var lineBegins = []byte("{123456789\x00")
 
 // wholeLines returns the length of a file up to its last line feed.
 func wholeLines(f *os.File) (int64, error) {

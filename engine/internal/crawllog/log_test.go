@@ -160,7 +160,7 @@ func TestTornLine(t *testing.T) {
 	e := sample()
 	line := string(JSON.append(nil, &e))
 	path := filepath.Join(t.TempDir(), "crawl.log")
-	for _, torn := range []string{"", line[:20], strings.Repeat("x", 200_000)} {
+	for _, torn := range []string{"", line[:20], "{" + strings.Repeat("x", 200_000)} {
 		if err := os.WriteFile(path, []byte(line+torn), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -175,6 +175,19 @@ func TestTornLine(t *testing.T) {
 	if err := l.Close(); err != nil || content(t, path+".00001") != line+line ||
 		content(t, path) != string(Heritrix.append(nil, &e)) {
 		t.Errorf("%q, %v", content(t, path), err)
+	}
+}
+
+// TestFileOfOthers: a file that ends with something else than a part of a line is not cut off.
+func TestFileOfOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notes")
+	for _, format := range []Format{JSON, Heritrix} {
+		if err := os.WriteFile(path, []byte("my notes"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(Options{Path: path, Format: format}); err == nil || content(t, path) != "my notes" {
+			t.Errorf("%s: %q, %v", format, content(t, path), err)
+		}
 	}
 }
 
