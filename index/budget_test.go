@@ -147,6 +147,7 @@ func TestRelaxedEnds(t *testing.T) {
 	}
 	slices.SortFunc(docs, func(a, b Document) int { return cmp.Compare(a.Key, b.Key) })
 	addDocuments(t, s, x, docs)
+	x.Hold(0) // what searches hold takes no time to read
 	for _, text := range []string{"+absent net type:html", `"absent net" type:html`} {
 		find := func(deadline time.Duration) Result {
 			t.Helper()
@@ -162,5 +163,34 @@ func TestRelaxedEnds(t *testing.T) {
 		if r := find(1); r.Total != 0 || !r.Partial || !r.AtLeast {
 			t.Errorf("%s, in no time: %d found, partial %v, at least %v", text, r.Total, r.Partial, r.AtLeast)
 		}
+	}
+}
+
+// TestSparseFilter: a walk through documents that do not fit a filter reads each block of its column once, though the
+// one that fits is blocks away.
+func TestSparseFilter(t *testing.T) {
+	const docs = 3*normDocs + 1
+	reads := 0
+	p := &part{docs: docs, column: func(_ byte, block uint32, into *columnBlock) error {
+		reads++
+		into.texts = []string{"", "text/html"}
+		into.numbers = make([]uint64, min(normDocs, docs-block*normDocs))
+		if block == 3 {
+			into.numbers[0] = 1
+		}
+		return nil
+	}}
+	n := &node{kind: nodeValue, value: valueType, texts: []string{"text/html"}}
+	it := newValueIter(n, p, newBudget(context.Background(), time.Now().Add(time.Hour)))
+	for doc := range uint32(docs) {
+		if got := it.seek(doc); got != docs-1 {
+			t.Fatalf("from %d on, %d fits", doc, got)
+		}
+	}
+	if got := it.seek(docs); got != end || reads > 4 {
+		t.Errorf("after the last one, %d fits; %d blocks were read", got, reads)
+	}
+	if got := it.seek(0); got != docs-1 {
+		t.Errorf("from the begin on, %d fits", got)
 	}
 }

@@ -13,23 +13,25 @@ import (
 // valueIter walks the documents whose value in a column fits a filter. It reads a block of the column when it comes to
 // it, and makes bits of it, unless the bits of all are held. It scores 0.
 type valueIter struct {
-	n       *node
-	part    *part
-	work    *budget
-	letter  byte
-	lo, hi  int64 // of numbers, or of milliseconds
-	block   int64 // of bits; -1: none
-	bits    [normDocs / 64]uint64
-	held    bitset       // of all blocks; nil: they are not held
-	kept    filterBlocks // nil: none are kept
-	decoded columnBlock
+	n      *node
+	part   *part
+	work   *budget
+	letter byte
+	lo, hi int64 // of numbers, or of milliseconds
+	block  int64 // of bits; -1: none
+	bits   [normDocs / 64]uint64
+	held   bitset       // of all blocks; nil: they are not held
+	kept   filterBlocks // nil: none are kept
+	// The documents from asked to found, that one left out, do not fit.
+	asked, found uint32
+	decoded      columnBlock
 }
 
 // valueUnits is the price of a block of a column: a read from the store and 8,192 values.
 const valueUnits = 16
 
 func newValueIter(n *node, p *part, work *budget) *valueIter {
-	it := &valueIter{n: n, part: p, work: work, lo: n.lo, hi: n.hi, block: -1}
+	it := &valueIter{n: n, part: p, work: work, lo: n.lo, hi: n.hi, block: -1, asked: 1}
 	switch n.value {
 	case valueLanguage:
 		it.letter = columnLanguage
@@ -182,7 +184,22 @@ func (it *valueIter) fit(numbers []uint64, texts []uint8) (w uint64) {
 	return w
 }
 
+// seek remembers what it found: a document that does not fit asks for the next one that does, which may be many blocks
+// away, and the one after it must not read these again. For a filter of one document in 24,577 and a word of all, a
+// search took 1.3 s without.
 func (it *valueIter) seek(doc uint32) uint32 {
+	if it.asked <= doc && doc <= it.found {
+		return it.found
+	}
+	found := it.next(doc)
+	if !it.work.over {
+		it.asked, it.found = doc, found
+	}
+	return found
+}
+
+// next returns the first document from doc on that fits; end: there is none, or the search is to end.
+func (it *valueIter) next(doc uint32) uint32 {
 	for ; doc < it.part.docs; doc = (doc/normDocs + 1) * normDocs {
 		if !it.load(int64(doc / normDocs)) {
 			return end
