@@ -30,8 +30,10 @@ const (
 	RobotsMaxBytes = 512 << 10
 	// HostAddrsMax is how many addresses of a host are kept.
 	HostAddrsMax = 4
-	// MetaFieldsMax is the most user fields in a record; encoding drops the rest.
+	// MetaFieldsMax is the most user fields in a record. Encoding drops what comes behind metaEncoded, which has room
+	// for MetaBefore beside them.
 	MetaFieldsMax = 64
+	metaEncoded   = MetaFieldsMax + 1
 
 	// DefaultCacheBytes is the block cache when Options.CacheBytes is 0.
 	DefaultCacheBytes = 64 << 20

@@ -38,7 +38,7 @@ type Record struct {
 	Voted           bool    // a fetch has found content or a redirect, and what that is worth to others was given
 	ETag            string  // validator of the newest content, as the server sent it, "" = none
 	LastModified    string  // likewise
-	Meta            []Field // at most MetaFieldsMax
+	Meta            []Field // at most MetaFieldsMax, and MetaBefore
 }
 
 // MetaScheme is the name of the field of Meta that says where the scheme of a URL comes from. SchemeAssumed is its
@@ -224,7 +224,7 @@ func (r *Record) flags(date bool) uint32 {
 		flagIf(r.Voted, recVoted)
 }
 
-// AppendRecord appends the encoding of r to dst. It leaves out fields of Meta beyond MetaFieldsMax. It
+// AppendRecord appends the encoding of r to dst. It leaves out fields of Meta beyond metaEncoded. It
 // does not allocate when dst has room.
 func AppendRecord(dst []byte, r *Record) []byte {
 	date, isDate := dateSeconds(r.LastModified)
@@ -269,7 +269,7 @@ func AppendRecord(dst []byte, r *Record) []byte {
 		dst = appendText(dst, r.LastModified)
 	}
 	if f&recMeta != 0 {
-		meta := r.Meta[:min(len(r.Meta), MetaFieldsMax)]
+		meta := r.Meta[:min(len(r.Meta), metaEncoded)]
 		dst = binary.AppendUvarint(dst, uint64(len(meta)))
 		for i := range meta {
 			dst = appendText(appendText(dst, meta[i].Name), meta[i].Value)
@@ -355,7 +355,7 @@ func (r *Record) decodeTexts(d *decoder, f uint32) {
 		r.LastModified = d.text()
 	}
 	if f&recMeta != 0 {
-		for range d.uint(MetaFieldsMax) {
+		for range d.uint(metaEncoded) {
 			r.Meta = append(r.Meta, Field{Name: d.text(), Value: d.text()})
 		}
 	}

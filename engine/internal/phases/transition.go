@@ -172,7 +172,7 @@ func setBefore(r *storage.Record, before string) {
 	}
 	r.Meta = slices.DeleteFunc(slices.Clone(r.Meta), func(f storage.Field) bool { return f.Name == storage.MetaBefore })
 	if before != "" {
-		r.Meta = append(r.Meta[:min(len(r.Meta), storage.MetaFieldsMax-1)],
+		r.Meta = append(r.Meta[:min(len(r.Meta), storage.MetaFieldsMax)],
 			storage.Field{Name: storage.MetaBefore, Value: before})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -378,5 +379,26 @@ func TestDueWhenUnavailable(t *testing.T) {
 			t.Errorf("until %d ms: due after %d, want %d; validators %q, %q",
 				c.after, r.FetchTime-at, c.next, r.ETag, r.LastModified)
 		}
+	}
+}
+
+// TestBeforeBesideMeta: the note of what a page was stands beside as many fields as a record may have, and goes again.
+func TestBeforeBesideMeta(t *testing.T) {
+	r := storage.Record{Status: storage.StatusUnfetched, Segment: 1}
+	for i := range storage.MetaFieldsMax {
+		r.Meta = append(r.Meta, storage.Field{Name: fmt.Sprintf("m%02d", i), Value: "v"})
+	}
+	users := slices.Clone(r.Meta)
+	setBefore(&r, "db_gone")
+	var read storage.Record
+	if err := storage.DecodeRecord(storage.AppendRecord(nil, &r), &read); err != nil {
+		t.Fatal(err)
+	}
+	if read.Before() != "db_gone" || read.Findable() || !slices.Equal(read.Meta[:len(users)], users) {
+		t.Errorf("the record has %v", read.Meta)
+	}
+	setBefore(&read, "")
+	if !slices.Equal(read.Meta, users) {
+		t.Errorf("then it has %v", read.Meta)
 	}
 }
