@@ -27,9 +27,6 @@ import (
 // All of it is one ingestion. Beside it, phases that write crawldb must not run.
 func (p *Phases) InlinkDomains(ctx context.Context, o LinkRankOptions) (result LinkRanked, err error) {
 	o = LinkRankOptions{Top: o.Top, DryRun: o.DryRun, Each: o.Each}
-	if o.Top > 0 {
-		result.Top = make([]RankedNode, 0, min(o.Top, 1024)+1)
-	}
 	if err := p.inlinkDomains(ctx, &o, &result); err != nil {
 		return result, fmt.Errorf("counting linking domains: %w", err)
 	}

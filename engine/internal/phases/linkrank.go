@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -26,12 +25,6 @@ type LinkRanked struct {
 	Top     []RankedNode
 }
 
-// RankedNode is a node with its rank.
-type RankedNode struct {
-	Name string // a key, a host key, or the common prefix of a domain's keys
-	Rank float64
-}
-
 // LinkRank ranks the nodes of the link graph by PageRank (passes) and gives each page the rank of its node as its
 // score, times the number of nodes: 1 is the mean, as it is of VoteScorer, whose votes go on to be added. So generate
 // and the frontier choose by it, and dedup keeps the page with the best. All of it is one ingestion: a crash leaves it
@@ -39,9 +32,6 @@ type RankedNode struct {
 //
 // Beside it, phases that write crawldb must not run.
 func (p *Phases) LinkRank(ctx context.Context, o LinkRankOptions) (result LinkRanked, err error) {
-	if o.Top > 0 {
-		result.Top = make([]RankedNode, 0, min(o.Top, 1024)+1)
-	}
 	if err := p.linkRank(ctx, &o, &result); err != nil {
 		return result, fmt.Errorf("linkrank: %w", err)
 	}
@@ -118,6 +108,7 @@ type ranking struct {
 	unit    float64
 	walk    *nodeWalk
 	result  *LinkRanked
+	best    bestNodes
 	records *storage.TableWriter
 	hosts   *hostTally
 	value   []byte
@@ -133,6 +124,7 @@ func (p *Phases) writeScores(
 	defer ing.Abort()
 	w := ranking{
 		ctx: ctx, o: o, unit: s.unit, walk: newGraphWalk(rd, o.Nodes, s.around), result: result,
+		best:    newBestNodes(o.Top),
 		records: ing.Table(storage.Crawldb()), hosts: p.newHostTally(ing),
 	}
 	defer w.hosts.close()
@@ -144,6 +136,7 @@ func (p *Phases) writeScores(
 	if err := s.each(w.node); err != nil {
 		return err
 	}
+	result.Top = w.best.sorted()
 	if err := w.walk.sc.Err(); err != nil || o.DryRun {
 		return err
 	}
@@ -194,16 +187,7 @@ func (w *ranking) node(node int, rank float64) error {
 	if w.o.Nodes != NodePages {
 		name = func() []byte { return w.walk.node }
 	}
-	if top := w.result.Top; top != nil && (len(top) < w.o.Top || rank > top[len(top)-1].Rank) {
-		at, _ := slices.BinarySearchFunc(top, rank, func(n RankedNode, rank float64) int {
-			if n.Rank >= rank { // of equal ones, the first by name
-				return -1
-			}
-			return 1
-		})
-		top = slices.Insert(top, at, RankedNode{string(name()), rank})
-		w.result.Top = top[:min(len(top), w.o.Top)]
-	}
+	w.best.add(rank, name)
 	if w.o.Each != nil {
 		if err := w.o.Each(name(), rank); err != nil {
 			return err
