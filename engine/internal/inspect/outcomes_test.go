@@ -102,11 +102,22 @@ func TestFailures(t *testing.T) {
 		storage.Record{Status: storage.StatusGone})
 	put("http://a.example/4", storage.FetchOutcome{Failure: "reset"}, storage.Record{Retries: 1})
 	put("http://a.example/5", storage.FetchOutcome{HTTPStatus: 200}, storage.Record{Status: storage.StatusFetched})
-	gone.LastFetch = 3 // its segment is purged
+	unreadable := storage.Record{Status: storage.StatusParseFailed, HTTPStatus: 200}
+	put("http://a.example/7", storage.FetchOutcome{HTTPStatus: 200, Failure: "decode_error"}, unreadable)
+	gone.LastFetch, unreadable.LastFetch = 3, 3 // their segment is purged
 	w.record("http://a.example/6", gone)
+	w.record("http://a.example/8", unreadable)
 	s, err := w.Stats(ctx, false)
-	if got := fmt.Sprint(s.Failures); err != nil || got != "map[http_404:3 reset:1 robots_denied:1]" {
+	got := fmt.Sprint(s.Failures)
+	if err != nil || got != "map[decode_error:1 http_404:3 parse_failed:1 reset:1 robots_denied:1]" {
 		t.Errorf("%s, %v", got, err)
+	}
+	kinds, err := w.FailureKinds(ctx)
+	w.must(err)
+	for _, k := range kinds {
+		if again := map[string]uint64{"reset": 1}[k.Name]; k.Retried != again || k.Gone != k.URLs-again {
+			t.Errorf("%s: %d of %d are requested again soon, %d given up", k.Name, k.Retried, k.URLs, k.Gone)
+		}
 	}
 }
 

@@ -171,10 +171,10 @@ func (in *Inspect) FailureKinds(ctx context.Context) ([]FailureKind, error) {
 			by[name] = k
 		}
 		k.URLs++
-		if r.Status == storage.StatusGone {
-			k.Gone++
-		} else {
+		if r.Status == storage.StatusUnfetched {
 			k.Retried++
+		} else {
+			k.Gone++
 		}
 		if host := urlkey.HostKeyOf([]byte(r.Key)); string(host) != string(k.host) { // keys come in order
 			k.host = urlkey.HostKey(host)

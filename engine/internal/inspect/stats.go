@@ -93,7 +93,11 @@ func (in *Inspect) Stats(ctx context.Context, perHost bool) (s Stats, err error)
 
 // mayHaveFailed reports whether a record may be of a URL whose last fetch brought no page.
 func mayHaveFailed(r *storage.Record) bool {
-	return r.Status == storage.StatusGone || r.Status == storage.StatusUnfetched && r.Retries > 0
+	switch r.Status {
+	case storage.StatusGone, storage.StatusParseFailed:
+		return true
+	}
+	return r.Status == storage.StatusUnfetched && r.Retries > 0
 }
 
 // failureName is why the last fetch of a record brought no page: a failure, or "http_" and the status; "" if nothing is
@@ -102,6 +106,8 @@ func failureName(r *Record) string {
 	switch o := r.Outcome; {
 	case o != nil && o.Failure != "":
 		return o.Failure
+	case o == nil && r.Status == storage.StatusParseFailed: // its segment is purged
+		return "parse_failed"
 	case o != nil && o.HTTPStatus != 0:
 		return fmt.Sprintf("http_%d", o.HTTPStatus)
 	case r.HTTPStatus != 0: // its segment is purged
