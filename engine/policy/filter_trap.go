@@ -63,13 +63,19 @@ func queryTrap(q string) string {
 		if n > MaxNameRepeats {
 			return "query_repeat"
 		}
-		if name == "page" || name == "p" || name == "paged" || name == "offset" || name == "start" {
+		if isPageName(name) {
 			if number, err := strconv.ParseUint(value, 10, 64); err == nil && number > MaxPageNumber*pageStep(name) {
 				return "page_number"
 			}
 		}
 	}
 	return ""
+}
+
+// isPageName reports whether a parameter says which part of a list a page shows. "p" does not: more often it is the
+// number of one post, as in WordPress's /?p=12345 and phpBB's viewtopic.php?p=123456.
+func isPageName(name string) bool {
+	return name == "page" || name == "paged" || name == "offset" || name == "start"
 }
 
 // pageStep is how many items a page has, for parameters that count items.

@@ -58,6 +58,8 @@ func TestFilters(t *testing.T) {
 	f(policy.LengthFilter(20), "http://h/90123456789", "")
 	f(policy.LengthFilter(20), "http://h/901234567890", "length")
 	f(policy.TrapFilter{}, "http://h/list?x=y&page=10001", "page_number")
+	f(policy.TrapFilter{}, "http://h/?p=12345", "")
+	f(policy.TrapFilter{}, "http://h/viewtopic.php?f=2&p=1234567", "")
 	f(policy.TrapFilter{}, "http://h/list?start=900000", "")
 	f(policy.TrapFilter{}, "http://h/list?start=1000001", "page_number")
 	f(scope, "http://other.example.co.uk/", "")
