@@ -44,6 +44,7 @@ func (x *indexing) reanchor(ctx context.Context) (err error) {
 		return err
 	}
 	defer to.Abort()
+	to.Meter = &x.clock.work[stageIndex]
 	l := reanchoring{x: x, snap: x.store.Snapshot(), to: to, rest: x.sorter(storage.FoldLast)}
 	defer l.snap.Close()
 	err = l.look(ctx)
@@ -54,7 +55,6 @@ func (x *indexing) reanchor(ctx context.Context) (err error) {
 	}
 	report, err := to.Finish(ctx, func(key urlkey.Key) error { return l.rest.Add([]byte(key), nil) })
 	x.report.Refreshed += report.Changed
-	x.clock.add(stageIndex, report.CPU)
 	return err
 }
 

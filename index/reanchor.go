@@ -12,7 +12,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -39,6 +38,9 @@ type Anchors struct {
 // What it leaves alone, Finish names: the caller adds those documents anew. A crash leaves each index segment as it
 // was, or as it is to be. End it with Finish or Abort.
 type Reanchoring struct {
+	// Meter, if not nil, measures the goroutines that Finish starts, while they run.
+	Meter *storage.CPUMeter
+
 	x  *Index
 	st *state
 
@@ -57,10 +59,9 @@ type anchorChange struct {
 
 // ReanchorReport counts what Finish did.
 type ReanchorReport struct {
-	Changed  uint64        // documents that have their new anchors
-	Left     uint64        // documents that the caller was told to add anew
-	Segments int           // index segments that were written
-	CPU      time.Duration // of the goroutines that Finish started
+	Changed  uint64 // documents that have their new anchors
+	Left     uint64 // documents that the caller was told to add anew
+	Segments int    // index segments that were written
 }
 
 // reanchorPart: an index segment is copied if one in so many of its documents changes. Copying takes about a tenth of
@@ -181,8 +182,9 @@ func (r *Reanchoring) Finish(ctx context.Context, left func(key urlkey.Key) erro
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
-			timer := storage.StartCPUTimer()
-			defer func() { r.spent(timer.Stop()) }()
+			if r.Meter != nil {
+				defer r.Meter.Start()()
+			}
 			for i := int(next.Add(1)) - 1; i < len(list); i = int(next.Add(1)) - 1 {
 				if err := r.change(ctx, list[i], workers, left); err != nil {
 					cancel(fmt.Errorf("new anchors in index segment %d: %w", list[i].seg.number, err))
@@ -196,13 +198,6 @@ func (r *Reanchoring) Finish(ctx context.Context, left func(key urlkey.Key) erro
 		return r.finished, context.Cause(ctx)
 	}
 	return r.finished, nil
-}
-
-// spent counts the processor time of a goroutine.
-func (r *Reanchoring) spent(cpu time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.finished.CPU += cpu
 }
 
 // change changes documents of an index segment, or leaves them. It is one of several.

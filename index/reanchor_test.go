@@ -58,10 +58,17 @@ func (r *randomIndex) reanchor(t *rapid.T) {
 		}
 	}
 	var left []Document
+	var meter storage.CPUMeter
+	a.Meter = &meter
+	measured := true
 	report, err := a.Finish(ctx, func(key urlkey.Key) error {
 		left = append(left, r.live[key])
+		measured = measured && meter.Spent() > 0 // while its goroutines run
 		return nil
 	})
+	if !measured {
+		t.Fatal("no processor time while documents are looked at")
+	}
 	if err != nil || int(report.Left) != len(left) {
 		t.Fatalf("%+v, %d left: %v", report, len(left), err)
 	}
