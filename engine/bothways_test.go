@@ -164,6 +164,7 @@ var withoutEffect = map[string]string{
 	"TrapDuplicates": "needs 200 pages: see trapwatch_test.go",
 	"NoIndex":        "of a crawl only: Index is told to index", "OnPage": "see TestOnPage", "PageWorkers": "when",
 	"LinkRank":      "of a crawl only: see TestLinkRank",
+	"SettleEvery":   "when: see TestSettleBeside",
 	"ScheduleHints": "its sitemap says nothing of changes: see TestScheduleHints",
 	"PurgeOrphans":  "takes time: see TestOrphans", "GoneUnlinked": "takes time: see TestOrphans",
 	"OrphanUnlinked": "takes time: see TestOrphans",

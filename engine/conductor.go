@@ -95,7 +95,9 @@ func (c *conductor) begin(ctx context.Context) (*fetching, error) {
 	}
 	c.toUpdate, c.toIndex = make(chan *segment.Writer, backlogMax), make(chan uint32, indexQueueMax)
 	c.sends.start(w, c.sending)
-	c.merging.start(c.abort, w.mergeAll, f.pool.Fail)
+	c.merging.start(c.abort, mergeWork{
+		w.mergeAll, settler{w, c.noteIndexed}.beside, w.o.settleEvery(), f.pool.Fail,
+	})
 	if !w.o.NoIndex {
 		c.merging.begin() // with what the end of the crawl before left
 	}
@@ -465,23 +467,7 @@ func (c *conductor) settleWhole(merged func()) error {
 	if err != nil {
 		return err
 	}
-	if w.o.LinkRank != "" {
-		if _, err := w.linkRank(c.abort, rankOf(w.o.LinkRank)); err != nil {
-			return err
-		}
-	}
-	d, err := w.dedup(c.abort, DedupOptions{})
-	if err != nil {
-		return err
-	}
-	_, err = w.mergeLinks(c.abort, linkRowsSettled)
-	merged()
-	var x IndexReport
-	if err == nil && !w.o.NoIndex {
-		x, err = w.settleIndex(c.abort)
-	}
-	c.noteIndexed(d, x)
-	if err != nil {
+	if err := (settler{w, c.noteIndexed}).atEnd(c.abort, merged); err != nil {
 		return err
 	}
 	return c.sendLast()

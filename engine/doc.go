@@ -157,10 +157,11 @@
 // updates and links segments, on as many goroutines as there are processors where there is much. The second dedups and
 // indexes those that have gathered (indexlane.go), with a goroutine for each processor, up to indexBuilders, that
 // reads a part of the pages and makes an index segment of them (indexparts.go). Another goroutine sends what is
-// indexed to index writers; neither lanes nor fetchers wait for it. The end of a crawl does. The goroutine that called
-// Crawl conducts, and calls Progress. The more is in the lanes, the longer fetchers pause in each moment, and when
-// backlogMax segments wait for the first lane, or more in both, they begin nothing until the lanes catch up
-// (decide.go). A sampler reads the crawl's counters once a second. OnPage runs on a pool of its own (pages.go). All of
+// indexed to index writers; neither lanes nor fetchers wait for it. The end of a crawl does. One more merges index
+// segments, and settles ranks, duplicates and links now and then (mergelane.go). The goroutine that called Crawl
+// conducts, and calls Progress. The more is in the lanes, the longer fetchers pause in each moment, and when backlogMax
+// segments wait for the first lane, or more in both, they begin nothing until the lanes catch up (decide.go). A sampler
+// reads the crawl's counters once a second. OnPage runs on a pool of its own (pages.go). All of
 // them end before Crawl returns. Close waits for all calls.
 //
 // # Bounds

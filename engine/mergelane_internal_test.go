@@ -50,7 +50,7 @@ func TestMergesEnd(t *testing.T) {
 		var m merges
 		var failed error
 		calls, ended, first := 0, false, make(chan struct{})
-		m.start(context.Background(), func(ctx context.Context) error {
+		m.start(context.Background(), mergeWork{merge: func(ctx context.Context) error {
 			if calls++; !c.left && calls == 1 {
 				close(first)
 				return nil
@@ -58,7 +58,7 @@ func TestMergesEnd(t *testing.T) {
 			err := c.merge(ctx)
 			ended = err == nil
 			return err
-		}, func(err error) { failed = err })
+		}, settleEvery: time.Hour, fail: func(err error) { failed = err }})
 		if m.begin(); !c.left {
 			<-first
 			m.begin()
@@ -66,6 +66,39 @@ func TestMergesEnd(t *testing.T) {
 		<-begun
 		if m.end(c.well, c.most); failed != c.err || ended != c.ends {
 			t.Errorf("%s: failed with %v, ended: %t", c.name, failed, ended)
+		}
+	}
+}
+
+// TestSettlesEnd: what settles beside a crawl comes again and again, and the end of the crawl waits for none of it.
+func TestSettlesEnd(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	for _, c := range []struct {
+		name string
+		last error // of the third; nil: it goes on until it is cut short
+	}{{"cut short", nil}, {"one that fails", broken}} {
+		var m merges
+		var failed error
+		calls, third := 0, make(chan struct{})
+		m.start(context.Background(), mergeWork{
+			merge: func(context.Context) error { return nil }, settleEvery: 1,
+			settle: func(ctx context.Context) error {
+				if calls++; calls < 3 {
+					return nil
+				}
+				close(third)
+				if c.last == nil {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				return c.last
+			},
+			fail: func(err error) { failed = err },
+		})
+		<-third
+		if m.end(true, time.Hour); failed != c.last || calls != 3 {
+			t.Errorf("%s: failed with %v, %d calls", c.name, failed, calls)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"slices"
@@ -140,6 +141,10 @@ type Options struct {
 	// have no links; their documents leave the index with the status. Seeds, sitemaps and what only redirects lead to
 	// need no links.
 	GoneUnlinked, OrphanUnlinked time.Duration
+	// SettleEvery is how often a crawl settles beside its fetchers what it settles at its end: ranks (LinkRank),
+	// duplicates by scores, links that pages dropped, and the documents that others link to by new texts. (What is gone
+	// or an orphan leaves at the end only.) 0 means 24 hours, from one to the next; negative: at the end only.
+	SettleEvery time.Duration
 	// SeedScore is the score of seeds whose line has none, and of sitemaps (Nutch: db.score.injected); 0 means 1,
 	// negative means 0.
 	SeedScore float64
@@ -182,9 +187,9 @@ type Options struct {
 	// is the number of characters that linkdb keeps of an anchor text (Nutch: linkdb.max.anchor.length), 1 to 256; 0
 	// means 256. No anchor has more than 256 bytes.
 	MaxInlinks, AnchorLength int
-	// LinkRank makes a crawl rank links at its end, before Dedup and Index: "page", "host" or "domain" is the graph of
-	// PageRank, "inlink-domains" is the other measure, as LinkRankOptions have them, whose other fields have their
-	// defaults. "" means that only Linkdb.Rank does.
+	// LinkRank makes a crawl rank links at its end and as SettleEvery says, before Dedup and Index: "page", "host" or
+	// "domain" is the graph of PageRank, "inlink-domains" is the other measure, as LinkRankOptions have them, whose
+	// other fields have their defaults. "" means that only Linkdb.Rank does.
 	LinkRank string
 	// DedupOrder says which of equal pages Dedup keeps: "score,length" keeps the one with the highest score, then the
 	// one with the shortest URL. "time" (fetched last) and "https" exist too. What is still undecided, the key decides.
@@ -366,6 +371,14 @@ func (o *Options) purged() (list []storage.Status) {
 		list = append(list, storage.StatusOrphan)
 	}
 	return list
+}
+
+// settleEvery is never, about, where a crawl settles at its end only.
+func (o *Options) settleEvery() time.Duration {
+	if o.SettleEvery < 0 {
+		return math.MaxInt64
+	}
+	return cmp.Or(o.SettleEvery, defaultSettleEvery)
 }
 
 // marksOrphans reports whether pages without links change their status.

@@ -351,6 +351,17 @@ func (w *work) mergeLinks(ctx context.Context, most int) (phases.LinksMerged, er
 	return w.phases.MergeLinks(ctx, most, nil)
 }
 
+// mergeAllLinks is mergeLinks of the rows from the place where it stands to the end of linkdb, a part at a time:
+// segments come into crawldb between them.
+func (w *work) mergeAllLinks(ctx context.Context) error {
+	for {
+		r, err := w.mergeLinks(ctx, linkRowsSettled)
+		if err != nil || r.Ended {
+			return err
+		}
+	}
+}
+
 func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	start := w.now()
 	defer w.stages.time(stageDedup)()

@@ -39,6 +39,7 @@ var unseen = map[string]string{
 	"purge-orphans":   "engine: TestOrphans",
 	"gone-unlinked":   "engine: TestOrphans",
 	"orphan-unlinked": "engine: TestOrphans",
+	"settle-every":    "engine: TestSettleBeside",
 	"pdf":             "cmd/seine: pdf.txtar",
 	"max-crawl-delay": "engine/internal/visit: robots_test.go",
 	"ignore-by":       "engine/policy: TestLinkRule",

@@ -127,9 +127,13 @@ var settingGroups = []settingGroup{
 				"to the URL is found again; Nutch: scoring-depth, whose scoring.depth.max is `max-depth`)"},
 		{name: "linkrank", kind: oneOf("", "page", "host", "domain", "inlink-domains"),
 			used: inCrawl, lasting: keepScores,
-			help: "rank links at the end of a crawl, as `seine linkrank --graph` does, or with `inlink-domains` as " +
-				"`seine linkrank --by inlink-domains`; empty: only that command does",
+			help: "rank links at the end of a crawl and as settle-every says, as `seine linkrank --graph` does, or " +
+				"with `inlink-domains` as `seine linkrank --by inlink-domains`; empty: only that command does",
 			into: func(o *engine.Options) any { return &o.LinkRank }},
+		{name: "settle-every", kind: aDuration, def: "24h", used: inCrawl, zeroIsNone: true,
+			help: "time after which a crawl that goes on settles ranks, duplicates, dropped links and the texts of " +
+				"links in the index, as it does at its end; 0: at its end only",
+			into: func(o *engine.Options) any { return &o.SettleEvery }},
 		{name: "score-internal", kind: aNumber, def: "1", used: making, lasting: keepScores,
 			help: "weight of links within a host; `depth` has no weights (Nutch: db.score.link.internal)"},
 		{name: "score-external", kind: aNumber, def: "1", used: making, lasting: keepScores,

@@ -18,6 +18,7 @@ type LinksMerged struct {
 	Targets uint64 // whose rows are one row now
 	Rows    uint64 // these were
 	Done    bool   // all targets were looked at
+	Ended   bool   // the last target was
 }
 
 // metaMerge is the row of Meta with the target at which the next MergeLinks goes on.
@@ -73,7 +74,7 @@ func (p *Phases) mergeRows(ctx context.Context, most int, result *LinksMerged) (
 		return err
 	}
 	if ok && rowsMerged(merged, limit, left) {
-		result.Done = true
+		result.Done, result.Ended = true, true
 		return nil
 	}
 	place, _, err := store.Get(storage.Meta(), []byte(metaMerge), nil)
@@ -100,7 +101,8 @@ func (p *Phases) mergeRows(ctx context.Context, most int, result *LinksMerged) (
 		return err
 	}
 	next := parts[len(parts)-1].next
-	result.Done = next == nil && len(place) == 0
+	result.Ended = next == nil
+	result.Done = result.Ended && len(place) == 0
 	if result.Done {
 		ing.Mark(rowsMark, appendRowsMark(nil, limit, left), since)
 	} else if result.Targets == 0 && bytes.Equal(next, place) {

@@ -196,20 +196,20 @@ func TestMergeLinksPart(t *testing.T) {
 	if _, rows := w.linkdb(); rows[w.key(links[1])] != 1 || rows[w.key(links[2])] != many {
 		t.Errorf("after the first half: %v", rows)
 	}
-	merge("the second half", ctx, many+1, LinksMerged{Targets: 2, Rows: 2 * many})
-	merge("all at once", ctx, targets+1, LinksMerged{Done: true})
-	merge("nothing to look at", ended, targets+1, LinksMerged{Done: true})
+	merge("the second half", ctx, many+1, LinksMerged{Targets: 2, Rows: 2 * many, Ended: true})
+	merge("all at once", ctx, targets+1, LinksMerged{Done: true, Ended: true})
+	merge("nothing to look at", ended, targets+1, LinksMerged{Done: true, Ended: true})
 	if _, err := w.p.MergeLinks(ended, 0, nil); err == nil {
 		t.Error("fewer rows are to be left, and nobody looks")
 	}
 	link(few - 1) // a merged row and these
-	merge("few rows", ctx, targets*few+1, LinksMerged{Done: true})
-	merge("without a bound", ctx, 0, LinksMerged{Targets: targets, Rows: targets * few, Done: true})
-	merge("fewer are left", ended, targets+1, LinksMerged{Done: true})
+	merge("few rows", ctx, targets*few+1, LinksMerged{Done: true, Ended: true})
+	merge("without a bound", ctx, 0, LinksMerged{Targets: targets, Rows: targets * few, Done: true, Ended: true})
+	merge("fewer are left", ended, targets+1, LinksMerged{Done: true, Ended: true})
 	link(many - 1)
 	merge("linkdb changed", ctx, many, LinksMerged{Targets: 1, Rows: many})
 	merge("without a bound, from the first on", ctx, 0,
-		LinksMerged{Targets: targets - 1, Rows: (targets - 1) * many, Done: true})
+		LinksMerged{Targets: targets - 1, Rows: (targets - 1) * many, Done: true, Ended: true})
 }
 
 // TestMergeLinksParts: where tables of linkdb begin makes no difference, be it at any row of a target or at a host, as
