@@ -35,6 +35,32 @@ func TestLanesApart(t *testing.T) {
 	lock.crawldb.Unlock()
 }
 
+// TestDedupWaits: who dedups while the index is written has crawldb only when it has both.
+func TestDedupWaits(t *testing.T) {
+	t.Parallel()
+	e, err := Open(Options{Dir: t.TempDir(), Contact: "https://seine.example/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	e.w.indexMu.Lock()
+	done := make(chan error, 1)
+	go func() {
+		_, err := e.w.dedup(context.Background(), DedupOptions{})
+		done <- err
+	}()
+	for range 100 {
+		if _, _, err := e.w.readmit(context.Background()); err != nil { // takes the lock, as updatedb does
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Microsecond)
+	}
+	e.w.indexMu.Unlock()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestControlWhileLooking: who looks at a crawl reads the disk, and one that does not answer keeps nobody from
 // controlling the crawl.
 func TestControlWhileLooking(t *testing.T) {

@@ -60,7 +60,7 @@ type work struct {
 	// crawldbMu is held by the phases that read and write crawldb; indexMu by those that write the index: it is
 	// index.Writing, which merges beside a crawl take for short steps. Order: crawldbMu before indexMu.
 	crawldbMu crawldbLock
-	indexMu   sync.Locker
+	indexMu   *sync.Mutex
 	sendMu    sync.Mutex // one goroutine at a time calls the index writers; no other lock is taken after it
 	// blockMu is held while hosts are blocked, or no longer: the store and memory change in the same order.
 	blockMu sync.Mutex
@@ -84,6 +84,15 @@ func (l *crawldbLock) Lock() {
 func (l *crawldbLock) Unlock() {
 	l.crawldb.Unlock()
 	l.memory.Unlock()
+}
+
+// lockBoth takes two locks when both are free. It waits for neither while it has the other: beside a crawl, an index
+// filter that takes long would hold up updatedb, and that the fetchers.
+func lockBoth(a, b *sync.Mutex) {
+	for a.Lock(); !b.TryLock(); a.Lock() {
+		a.Unlock()
+		a, b = b, a
+	}
 }
 
 // setCrawling notes that a crawl begins or has ended. It waits for a Generate under way, whose fetchlist the crawl then
@@ -365,9 +374,8 @@ func (w *work) mergeAllLinks(ctx context.Context) error {
 func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	start := w.now()
 	defer w.stages.time(stageDedup)()
-	w.crawldbMu.crawldb.Lock()
+	lockBoth(&w.crawldbMu.crawldb, w.indexMu)
 	defer w.crawldbMu.crawldb.Unlock()
-	w.indexMu.Lock()
 	defer w.indexMu.Unlock()
 	if o.Order == "" {
 		o.Order = w.o.DedupOrder

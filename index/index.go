@@ -198,7 +198,7 @@ func (x *Index) Hold(bytes int64) {
 // Writing is the lock under which the index is written. Who runs merges beside Builders holds it from NewBuilder to the
 // Refresh after the ingestion's Commit; merges take it themselves for short steps, of some 100 ms. No merge may be
 // called while it is held.
-func (x *Index) Writing() sync.Locker { return &x.writers }
+func (x *Index) Writing() *sync.Mutex { return &x.writers }
 
 // reserve returns the first of n numbers for index segments, above all that there are.
 func (x *Index) reserve(n uint32) uint32 { return x.reserved.Add(n) - n + 1 }
