@@ -55,15 +55,19 @@ func Parse(text string, o Options) (policy.IndexWriter, error) {
 	return newOpenSearch(name, base, l, compress)
 }
 
-// Redact returns the text for Parse without user and password.
+// Redact returns the text for Parse without user and password, also if it lacks the kind.
 func Redact(text string) string {
 	kind, where, ok := strings.Cut(text, "=")
-	if at := strings.LastIndexByte(where, '@'); ok && at >= 0 && kind != "jsonl" {
-		scheme := ""
-		if end := strings.Index(where, "://"); end >= 0 && end < at {
-			scheme = where[:end+3]
-		}
-		return kind + "=" + scheme + "…@" + where[at+1:]
+	if !ok || strings.ContainsAny(kind, ":/@") { // the = is of the address
+		kind, where = "", text
 	}
-	return text
+	at := strings.LastIndexByte(where, '@')
+	if at < 0 || kind == "jsonl" {
+		return text
+	}
+	scheme := ""
+	if end := strings.Index(where, "://"); end >= 0 && end < at {
+		scheme = where[:end+3]
+	}
+	return text[:len(text)-len(where)] + scheme + "…@" + where[at+1:]
 }

@@ -417,6 +417,9 @@ func TestParse(t *testing.T) {
 		"opensearch=https://h/pages":        "opensearch=https://h/pages",
 		"jsonl=/tmp/a@b":                    "jsonl=/tmp/a@b",
 		"solr=u:s3@h":                       "solr=…@h",
+		"https://u:s3@h/pages":              "https://…@h/pages",
+		"https://u:s3@h/pages?a=b":          "https://…@h/pages?a=b",
+		"u:s3@h":                            "…@h",
 		"opensearch+gzip=http://u:p@[::1]/": "opensearch+gzip=http://…@[::1]/",
 	} {
 		if got := Redact(text); got != want {
