@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 
@@ -67,6 +68,11 @@ func TestFreeListLeft(t *testing.T) {
 			}
 			if due != 3 { // the seed, and two of the list
 				t.Errorf("%d URLs are due, want 3: %v", due, got)
+			}
+			story, err := e.Inspect().URLStory(ctx, s.URL+"/1")
+			if text := story.String(); err != nil || story.HopPath != "" ||
+				!strings.Contains(text, "found      without a link, as in a list of freegen\n") {
+				t.Errorf("hop path %q, %v\n%s", story.HopPath, err, text)
 			}
 			if _, err := e.Crawl(ctx, engine.CrawlOptions{}); err != nil {
 				t.Fatal(err)

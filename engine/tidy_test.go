@@ -187,9 +187,23 @@ func TestOrphans(t *testing.T) {
 		if s := status(page); s.String() != "db_gone" || status(twin) != storage.StatusFetched {
 			t.Errorf("without links for 11 hours: %s; its duplicate is %s", s, status(twin))
 		}
+		why := func() string {
+			t.Helper()
+			s, err := r.e.Inspect().URLStory(t.Context(), r.url(page))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.NotIndexed
+		}
+		if s := why(); s != "no page links to it any more" {
+			t.Errorf("without links for 11 hours: %s", s)
+		}
 		r.finds(map[string]int{"lighthouse": 1, "harbour": 1})
 		again(11 * time.Hour)
 		if s := status(page); s.String() != "db_orphan" {
+			t.Errorf("without links for 22 hours: %s", s)
+		}
+		if s := why(); s != "no page links to it any more" {
 			t.Errorf("without links for 22 hours: %s", s)
 		}
 		r.n.pages["a.test/"] = home

@@ -5,6 +5,7 @@ package engine
 import (
 	"encoding/hex"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -97,6 +98,9 @@ func (r RecordView) Cells() []string {
 
 // hopPath writes the way to a URL as Heritrix does.
 func hopPath(depth, hops int) string {
+	if depth == math.MaxUint16 { // no link is known that leads to it
+		return ""
+	}
 	if depth > hopPathMax {
 		return fmt.Sprintf("%d+%s", depth-hopPathMax, hopPath(hopPathMax, hops))
 	}

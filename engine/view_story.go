@@ -5,6 +5,7 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -195,6 +196,8 @@ func (s *URLStory) found() string {
 		return "as a seed"
 	case r.Depth == 0:
 		return "by a redirect of a seed"
+	case r.Depth == math.MaxUint16:
+		return "without a link, as in a list of freegen"
 	}
 	how := fmt.Sprintf("%s from a seed (%s)", count(int(r.Depth), "link"), s.HopPath)
 	if len(s.Inlinks) > 0 {
@@ -277,7 +280,12 @@ func notIndexed(v *URLStory, s *inspect.URLStory) string {
 		}
 		return "its last fetch failed: " + r.answer()
 	case storage.StatusGone:
+		if f := v.Fetches; len(f) > 0 && f[0].Failure == "" && f[0].HTTPStatus < 400 {
+			return "no page links to it any more"
+		}
 		return "it is gone: " + r.answer()
+	case storage.StatusOrphan:
+		return "no page links to it any more"
 	case storage.StatusRedirTemp, storage.StatusRedirPerm:
 		return "it redirects: " + r.answer()
 	case storage.StatusDuplicate:
