@@ -110,7 +110,8 @@ func reportHostCommand(c *console) *cobra.Command {
 		})
 }
 
-// storyCommand is the command that tells stories of what its arguments name, by the settings of `check url`.
+// storyCommand is the command that tells stories of what its arguments name, by the settings of `check url` and those
+// that only stories have.
 func storyCommand[T fmt.Stringer](
 	c *console, use, short, what string, tell func(*cobra.Command, store, string) (T, error),
 ) *cobra.Command {
@@ -142,7 +143,7 @@ func storyCommand[T fmt.Stringer](
 			}, asked)
 		},
 	}
-	f.settings(cmd, inCheckURL)
+	f.settings(cmd, inCheckURL|inStories)
 	f.report(cmd)
 	return cmd
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // serving commands are those whose work "seine serve" does for its clients.
-const serving = inInject | inRecrawl | inDelete | inDedup | inIndex | inPurge | inCheckURL | inViews
+const serving = inInject | inRecrawl | inDelete | inDedup | inIndex | inPurge | inCheckURL | inStories | inViews
 
 // defaultAddress is where "seine serve" listens: only programs of this machine reach it.
 const defaultAddress = "127.0.0.1:8080"

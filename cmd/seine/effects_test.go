@@ -65,8 +65,8 @@ var unseenOn = map[string]uses{
 	"protocols": inUpdateDB, "slashes": inUpdateDB,
 
 	// Where something is removed of which there is a duplicate; on delete, which does the same, it shows. Invertlinks
-	// removes something if another setting says so: see together_test.go.
-	"near-duplicates": restoring &^ inDelete, "dedup-order": restoring &^ inDelete,
+	// removes something if another setting says so: see together_test.go. Stories: TestNearStory of package engine.
+	"near-duplicates": restoring &^ inDelete, "dedup-order": restoring&^inDelete | inStories,
 	"deny-hosts": inSplitdb | inInvertlinks, "allow-hosts": inSplitdb | inInvertlinks,
 	"url-filter": inSplitdb | inInvertlinks, "url-prefixes": inSplitdb | inInvertlinks,
 	"url-suffixes": inSplitdb | inInvertlinks,

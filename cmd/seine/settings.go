@@ -155,7 +155,7 @@ var settingGroups = []settingGroup{
 				"name " +
 				"selects the robots.txt group",
 			into: func(o *engine.Options) any { return &o.UserAgent }},
-		{name: "delay", kind: aDuration, def: "1s", used: requesting, flag: true, zeroIsNone: true,
+		{name: "delay", kind: aDuration, def: "1s", used: requesting | inStories, flag: true, zeroIsNone: true,
 			help: "pause from the end of a request to a host to the start of the next; 0s for none; a longer " +
 				"Crawl-delay wins",
 			into: func(o *engine.Options) any { return &o.Delay }},
@@ -265,7 +265,7 @@ var settingGroups = []settingGroup{
 				"what the data directory was created with, `content` for a new one",
 			into: func(o *engine.Options) any { return &o.Signature }},
 		{name: "dedup-order", kind: aText, def: "score,length",
-			used: inCrawl | inDedup | restoring,
+			used: inCrawl | inDedup | restoring | inStories,
 			help: "which of several equal pages stays: a list of `score`, `time`, `length`, `https`; ties are " +
 				"decided " +
 				"by the key",

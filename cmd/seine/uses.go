@@ -29,6 +29,7 @@ const (
 	inDedupURLs
 	inFreegen
 	inCheckURL
+	inStories // report url, report host, and the pages of them
 	inCheckParse
 	inExport
 	inViews // search, readdb, readhost, readlinks, readseg, webgraph, report, export
@@ -39,7 +40,7 @@ const (
 var commandNames = []string{
 	"crawl", "inject", "generate", "fetch", "parse", "updatedb", "invertlinks", "dedup", "index",
 	"recrawl", "delete", "purge", "filter", "linkrank", "mergelinkdb", "mergedb", "splitdb", "dedup-urls", "freegen",
-	"check url", "check parse", "export", "the commands that read",
+	"check url", "report url and host", "check parse", "export", "the commands that read",
 }
 
 // The sets of commands that share settings, by what they do. TestSettingEffects holds them.
