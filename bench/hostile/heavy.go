@@ -42,11 +42,13 @@ const (
 	heavyDecoded = 9 << 20  // more than is decoded
 	heavyPlain   = 10 << 20 // more than is received
 	heavyLinks   = 2000     // links of a page, each to a page of its own
+	heavyBoxes   = 70_000   // paragraphs of a page, each of a class of its own
 )
 
 // HeavyKinds are the kinds of heavy webs: bodies in each content coding that grow past what is decoded, with the
-// largest windows; long plain bodies; bodies that grow when they are transcoded; and pages of many links.
-var HeavyKinds = []string{"gzip", "deflate", "br", "zstd", "plain", "latin1", "links"}
+// largest windows; long plain bodies; bodies that grow when they are transcoded; pages of many links; and pages of
+// which no two parts are alike.
+var HeavyKinds = []string{"gzip", "deflate", "br", "zstd", "plain", "latin1", "links", "boxes"}
 
 // StartHeavy serves a heavy web of some hosts, with the pages /0, /1 and so on. Its caller must call Close.
 func StartHeavy(kind string, hosts, pages int) (*Heavy, error) {
@@ -132,6 +134,14 @@ func (h *Heavy) prepare() error {
 	case "latin1":
 		h.head = "Content-Type: text/html; charset=iso-8859-1\r\n"
 		b.Write(bytes.ReplaceAll(heavyText(heavyPlain), []byte("a"), []byte{0xe4}))
+	case "boxes":
+		for i := range heavyBoxes {
+			b.WriteString("<p class=n")
+			for rest := i; rest > 0; rest /= 26 { // of letters: numbers are no part of names
+				b.WriteByte(byte('a' + rest%26))
+			}
+			b.WriteString(">one two\n")
+		}
 	}
 	h.body = b.Bytes()
 	return err
@@ -226,7 +236,7 @@ func (h *Heavy) answer(c net.Conn, q *request) error {
 	if q.Path != "/robots.txt" {
 		status, head, body = "200 OK", h.head, h.body
 		switch h.kind {
-		case "gzip", "plain", "latin1":
+		case "gzip", "plain", "latin1", "boxes":
 			first = h.pack([]byte("<title>" + q.Host + q.Path + "</title>"))
 		case "links":
 			body = h.links(q.Host, q.Path)

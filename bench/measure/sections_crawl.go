@@ -96,8 +96,8 @@ a large crawldb, which costs Pebble alone as much.`,
 		command: "bin/seine bench peaks",
 		what: `
 The largest resident set of a crawl of hosts that are meant to take memory: bodies that grow past what is decoded, in
-each content coding and with the largest windows; bodies of 10 MB; bodies that grow when they are transcoded; and pages
-whose links are a million URLs. There are as many hosts as fetchers.`,
+each content coding and with the largest windows; bodies of 10 MB; bodies that grow when they are transcoded; pages
+whose links are a million URLs; and pages of which no two parts are alike. There are as many hosts as fetchers.`,
 		units: []string{"peak/memory", "peak-MB", "URLs", "pages/s"},
 		means: `
 A process stays within 1.25 times --memory, whatever servers send and however many fetchers there are. make bench fails

@@ -42,18 +42,13 @@ type group struct {
 	chance float32 // of being content
 }
 
-// measure computes the features of every group into o.features, a row each, and returns the number of features. Each
-// row has room for those that judge adds; the last one has rowMax values.
-func (o *Outline) measure() (width int) {
-	if len(o.blocks) == 0 {
-		o.groups, o.page = o.groups[:0], o.page[:0]
-		return 0
-	}
-	o.survey()
+// measure computes the features of the groups [from, to) into o.features, a row each, and returns the number of
+// features. Each row has room for those that judge adds; the last one has rowMax values. survey must precede it.
+func (o *Outline) measure(from, to int) (width int) {
 	page, n := &o.boxes[0].sum, float32(len(o.blocks))
 	f := o.features[:0]
-	for i := range o.groups {
-		g := &o.groups[i]
+	for i := range o.groups[from:to] {
+		g := &o.groups[from+i]
 		b := &o.blocks[g.first]
 		x := &o.boxes[b.box]
 		size, words, each := float32(g.bytes), float32(g.words), float32(g.n)
@@ -96,7 +91,7 @@ func (o *Outline) measure() (width int) {
 		}
 		if i == 0 {
 			width = len(f)
-			f = slices.Grow(f, (width+pageKinds)*(len(o.groups)-1)+rowMax)
+			f = slices.Grow(f, (width+pageKinds)*(to-from-1)+rowMax)
 		}
 		f = f[:len(f)+pageKinds]
 	}
@@ -137,6 +132,10 @@ func (o *Outline) shared(f []float32, at int32, page *sum) []float32 {
 // survey puts the blocks into groups and computes what the features compare with: o.sums, o.heading and o.common, the
 // features that are the same for all groups.
 func (o *Outline) survey() {
+	if len(o.blocks) == 0 {
+		o.groups, o.page = o.groups[:0], o.page[:0]
+		return
+	}
 	if o.bySign == nil {
 		o.bySign = map[uint32]int32{}
 	}
@@ -391,7 +390,11 @@ var nears = int(kinds) + len(groups)
 // Features returns the features of every group of blocks, a row each, and the index of each block's group, for
 // programs that train a model. rows is valid until the outline is used again.
 func (o *Outline) Features() (rows [][]float32, groups []int) {
-	width := o.measure()
+	o.survey()
+	if len(o.groups) == 0 {
+		return nil, nil
+	}
+	width := o.measure(0, len(o.groups))
 	for i := range o.groups {
 		rows = append(rows, o.features[i*(width+pageKinds):][:width])
 	}

@@ -38,6 +38,8 @@ const (
 	rowMax = 512
 	// rowsAtOnce rows of features are judged together: their answers to a question are the bytes of a word.
 	rowsAtOnce = 8
+	// rowsHeld rows, of more than a kilobyte each, are in memory at once: a page may have 65,536.
+	rowsHeld = 64 * rowsAtOnce
 )
 
 // A tree with fewer levels than maxDepth repeats feature 0 with a border of infinity.

@@ -181,3 +181,38 @@ func TestFullGroups(t *testing.T) {
 			number, head.all, head.allWords, posts, before)
 	}
 }
+
+// TestManyGroups: of a page of which no two parts are alike, the features of a few are in memory at once, and they are
+// scored as all together are.
+func TestManyGroups(t *testing.T) {
+	var o Outline
+	o.Reset()
+	var text []byte
+	const parts = 5_000
+	for i := range parts {
+		name := []byte{'n', 'a' + byte(i%26), 'a' + byte(i/26%26), 'a' + byte(i/26/26)}
+		o.Start(P, text, &Attributes{Class: name})
+		text = append(text, "one two\n"...)
+	}
+	o.Select(text)
+	if n := len(o.groups); n != parts {
+		t.Fatalf("%d groups of %d parts", n, parts)
+	}
+	if n := cap(o.features); n > 2*rowsHeld*rowMax {
+		t.Errorf("memory for %d features of %d groups", n, parts)
+	}
+	rows, _ := o.Features()
+	var types [pageKinds]float32
+	trained.types.classes(&types, o.Page())
+	for i, row := range rows {
+		var whole [rowMax]float32
+		copy(whole[copy(whole[:], row):], types[:])
+		want := trained.groups.bias[0]
+		for j := range trained.groups.trees {
+			want += trained.groups.trees[j].leaves[trained.groups.trees[j].leaf(&whole)]
+		}
+		if o.scores[i] != want {
+			t.Fatalf("group %d: %v, want %v", i, o.scores[i], want)
+		}
+	}
+}

@@ -33,19 +33,23 @@ func (o *Outline) Select(text []byte) []Block {
 
 // judge scores the groups into o.scores and sets their chances.
 func (o *Outline) judge(m *models) {
-	width := o.measure()
+	o.survey()
 	o.scores, o.order = o.scores[:0], o.order[:0]
 	if len(o.groups) == 0 {
 		return
 	}
 	var types [pageKinds]float32
 	m.types.classes(&types, o.page)
-	stride := width + pageKinds
-	for i := range o.groups {
-		copy(o.features[i*stride+width:], types[:])
-	}
 	o.answers = slices.Grow(o.answers[:0], len(m.groups.borders))[:len(m.groups.borders)]
-	o.scores = m.groups.scores(o.scores, o.answers, o.features, len(o.groups), stride)
+	for from := 0; from < len(o.groups); from += rowsHeld {
+		rows := min(rowsHeld, len(o.groups)-from)
+		width := o.measure(from, from+rows)
+		stride := width + pageKinds
+		for i := range rows {
+			copy(o.features[i*stride+width:], types[:])
+		}
+		o.scores = m.groups.scores(o.scores, o.answers, o.features, rows, stride)
+	}
 	o.setChances()
 }
 
