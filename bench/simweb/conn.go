@@ -11,10 +11,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // conn is one connection, served by one goroutine: it reads a head, asks the site, and writes the response.
@@ -113,9 +110,6 @@ func (c *conn) readHead() (int, error) {
 		if len(c.in) >= maxRequestHead {
 			return 0, errBadRequest
 		}
-		if len(c.in) == cap(c.in) {
-			c.in = append(make([]byte, 0, 2*cap(c.in)), c.in...)
-		}
 		if now := time.Now(); now.Sub(c.renewed) > idleTimeout/4 {
 			c.renewed = now
 			c.nc.SetDeadline(now.Add(idleTimeout))
@@ -125,9 +119,7 @@ func (c *conn) readHead() (int, error) {
 			default:
 			}
 		}
-		n, err := c.nc.Read(c.in[len(c.in):cap(c.in)])
-		c.in = c.in[:len(c.in)+n]
-		if n == 0 && err != nil {
+		if n, err := c.read(); n == 0 && err != nil {
 			return 0, err
 		}
 	}
@@ -386,42 +378,38 @@ func (c *conn) writeWithin(d time.Duration) {
 }
 
 // wait lets the latency of a page pass. The goroutine is parked; no thread is held. It returns early if the client has
-// left or was killed: then its request is over, and another may begin.
+// left or was killed: then its request is over, and another may begin. To find out, it reads what comes next, since
+// TLS says that it ends before the connection does.
 func (c *conn) wait(d time.Duration) {
-	t := time.NewTimer(min(d, leftEvery))
+	end := time.Now().Add(d)
+	c.nc.SetReadDeadline(end)
+	select { // shut may have set its own deadline just before
+	case <-c.s.done:
+		return
+	default:
+	}
+	for len(c.in) < maxRequestHead {
+		n, err := c.read()
+		if n == 0 && err != nil { // the time has passed, or the client has left
+			return
+		}
+	}
+	t := time.NewTimer(time.Until(end))
 	defer t.Stop()
-	for end := time.Now().Add(d); ; {
-		select {
-		case <-t.C:
-		case <-c.s.done:
-			return
-		}
-		left := time.Until(end)
-		if left <= 0 || c.abandoned() {
-			return
-		}
-		t.Reset(min(left, leftEvery))
+	select {
+	case <-t.C:
+	case <-c.s.done:
 	}
 }
 
-// abandoned reports whether the client has closed the connection.
-func (c *conn) abandoned() bool {
-	sc, ok := c.raw.(syscall.Conn)
-	if !ok {
-		return false
+// read reads what comes next. What was read before stays where it is, or is copied.
+func (c *conn) read() (int, error) {
+	if len(c.in) == cap(c.in) {
+		c.in = append(make([]byte, 0, 2*cap(c.in)), c.in...)
 	}
-	rc, err := sc.SyscallConn()
-	if err != nil {
-		return true
-	}
-	gone := false
-	err = rc.Read(func(fd uintptr) bool {
-		var b [1]byte
-		n, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
-		gone = n == 0 && err == nil || err == unix.ECONNRESET
-		return true
-	})
-	return err != nil || gone
+	n, err := c.nc.Read(c.in[len(c.in):cap(c.in)])
+	c.in = c.in[:len(c.in)+n]
+	return n, err
 }
 
 // refuse answers a request that cannot be understood, and ends the connection.

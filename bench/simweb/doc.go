@@ -48,7 +48,7 @@
 //
 // Web, Docs and Graph are immutable, Attacks remember what they caught; all are safe for concurrent use. A Server has
 // one goroutine for each listener and each connection; all of them end with Close or with the context given to Serve.
-// Whoever starts a server closes it. A slow page parks its connection's goroutine on a timer; no thread waits. The
+// Whoever starts a server closes it. A slow page parks its connection's goroutine; no thread waits. The
 // ledger's counters are in blocks under 64 locks, by host.
 //
 // # Bounds

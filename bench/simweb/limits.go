@@ -15,8 +15,6 @@ const (
 	// maxLinks is the largest out-degree that may be drawn, beside navigation. WDC 2012 saw 56,000, which here would
 	// only make pages that no test reads.
 	maxLinks = 4096
-	// leftEvery is how often a slow page checks whether its client has left.
-	leftEvery = 10 * time.Millisecond
 	// sitemapURLs is how many URLs a sitemap lists before the host has an index of sitemaps. The protocol allows
 	// 50,000; smaller files keep a request within a few milliseconds.
 	sitemapURLs = 10_000

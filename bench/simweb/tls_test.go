@@ -126,3 +126,44 @@ func TestTLS(t *testing.T) {
 		t.Errorf("%s was requested %d times, want 4", s.Web.Root(secure), n)
 	}
 }
+
+// TestLeft: a client that has had enough of a slow host leaves, and may begin another request: the first is over, over
+// TLS too, where the client says that it leaves before it does.
+func TestLeft(t *testing.T) {
+	p := Small()
+	p.HTTPS, p.NoRobots, p.RobotsErrors, p.SlowHosts, p.SlowLatency = 0.5, 0, 0, 1, time.Hour
+	s, err := Serve(context.Background(), newWeb(t, p), ServerOptions{TLS: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	until := func(done func() bool) {
+		t.Helper()
+		for n := 0; !done(); n++ {
+			if n == 5000 {
+				t.Fatal(s.Report())
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	for host := range s.Web.Hosts() {
+		name, root := s.Web.Host(host), s.Web.Root(host)
+		before := s.Report()
+		var c net.Conn
+		if strings.HasPrefix(root, "https:") {
+			c, err = tls.Dial("tcp", s.Front(), &tls.Config{ServerName: name, InsecureSkipVerify: true})
+		} else {
+			c, err = net.Dial("tcp", s.Front())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(c, "GET / HTTP/1.1\r\nHost: "+name+"\r\n\r\n")
+		until(func() bool { return s.Report().Requests > before.Requests })
+		c.Close() // another request may begin now
+		until(func() bool { return s.Report().Status[2] > before.Status[2] })
+	}
+	if r := s.Report(); r.Peak != 1 || r.Requests != s.Web.Hosts() {
+		t.Error(r)
+	}
+}
