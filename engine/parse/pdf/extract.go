@@ -82,9 +82,10 @@ var dateLayouts = [...]string{
 	"20060102150405-0700", "20060102150405-07", "20060102150405", "200601021504", "20060102", "200601", "2006",
 }
 
-// date parses "D:20240229123000+01'00'". Everything after the year may be missing. The zero time means no date.
+// date parses "D:20240229123000+01'00'". Everything after the year may be missing, and Z stands for UTC, also with an
+// offset of nothing behind it ("Z00'00'", as macOS writes). The zero time means no date.
 func date(s string) time.Time {
-	s = strings.TrimSuffix(strings.ReplaceAll(strings.TrimPrefix(s, "D:"), "'", ""), "Z")
+	s, _, _ = strings.Cut(strings.ReplaceAll(strings.TrimPrefix(s, "D:"), "'", ""), "Z")
 	for _, layout := range dateLayouts {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t.UTC()

@@ -221,6 +221,19 @@ func FuzzExtract(f *testing.F) {
 	})
 }
 
+// TestDates: a date is in UTC, whichever way its zone is written, or without one.
+func TestDates(t *testing.T) {
+	for zone, hour := range map[string]int{
+		"": 12, "Z": 12, "Z00'00'": 12, "Z00'00": 12, "+00'00'": 12, "+01'00'": 11, "-05'30": 18, "+02": 10,
+	} {
+		d := pdf.Extract(file("/Info 3 0 R", "<</Type /Catalog /Pages 2 0 R>>",
+			"<</Type /Pages /Kids [] /Count 0>>", "<</CreationDate (D:20240229123000"+zone+")>>"))
+		if d.Created.Day() != 29 || d.Created.Hour() != hour || d.Created.Location() != time.UTC {
+			t.Errorf("%q: %v, want %d h", zone, d.Created, hour)
+		}
+	}
+}
+
 // TestLongTitle: a title is cut between characters.
 func TestLongTitle(t *testing.T) {
 	title := "<FEFF" + strings.Repeat("7DB2", 3000) + ">"
