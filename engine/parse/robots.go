@@ -135,17 +135,17 @@ func isAddress(name string) bool {
 	return name != ""
 }
 
-// dateLayouts are the date formats of unavailable_after: RFC 850 (which Google requested), RFC 822 and ISO 8601.
+// dateLayouts are the date formats of unavailable_after beside that of mail (RFC 822): ISO 8601, and dates without a
+// zone.
 var dateLayouts = [...]string{
-	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00",
-	"2006-01-02T15:04", "2006-01-02",
-	"2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05", "2 Jan 2006",
-	"2-Jan-2006 15:04:05 MST", "2-Jan-06 15:04:05 MST", "2-Jan-2006",
+	time.RFC3339, "2006-01-02T15:04:05-0700", "2006-01-02T15:04:05", "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05",
+	"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02",
+	"2 Jan 2006 15:04:05", "2 Jan 2006",
 }
 
 // parseDate reads the date at the start of a list and returns it, in UTC, with the number of bytes consumed. It skips a
-// leading weekday, whose comma is part of the date ("Sat, 25 Jun 2026 …"). Zone names with an offset unknown to Go
-// count as UTC, an error of hours at most. The zero time means no date.
+// leading weekday, whose comma is part of the date ("Sat, 25 Jun 2026 …"). RFC 850, which Google requested, is RFC 822
+// with hyphens. Zone names with an unknown offset count as UTC, an error of hours at most. The zero time means no date.
 func parseDate(list string) (time.Time, int) {
 	item, rest, more := strings.Cut(list, ",")
 	taken := len(item)
@@ -158,9 +158,17 @@ func parseDate(list string) (time.Time, int) {
 	if len(item) > 64 {
 		return time.Time{}, taken
 	}
+	spaced := strings.Replace(item, "-", " ", 2)
+	for _, mail := range [...]string{item, spaced} {
+		if at := mailTime(mail); at != 0 {
+			return time.Unix(at, 0).UTC(), taken
+		}
+	}
 	for _, layout := range dateLayouts {
-		if t, err := time.Parse(layout, item); err == nil {
-			return t.UTC(), taken
+		for _, text := range [...]string{item, spaced} {
+			if t, err := time.Parse(layout, text); err == nil {
+				return t.UTC(), taken
+			}
 		}
 	}
 	return time.Time{}, taken
