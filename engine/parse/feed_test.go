@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/seine-crawler/seine/engine/parse"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -257,6 +258,47 @@ func TestTextSitemap(t *testing.T) {
 		"http://a.example/1 one\nhttp://a.example/2 two\n", "ftp://a.example/\nftp://b.example/\n"} {
 		if p, err := parsed(t, "text/plain", body); err != nil || p.Robots.NoIndex || parse.IsSitemap([]byte(body)) {
 			t.Errorf("%q: noindex %t, %v", body, p.Robots.NoIndex, err)
+		}
+	}
+}
+
+// TestTextSitemapCut: the URL at which the first part of a long sitemap ends is whole, also if it ends in a character.
+func TestTextSitemapCut(t *testing.T) {
+	const part = 8 << 20 // of the text of a gzip file
+	var urls []string
+	var b strings.Builder
+	for i := 0; b.Len() <= part; i++ {
+		fmt.Fprintf(&b, "http://a.example/%d/%s\n", i, strings.Repeat("a", 300)+strings.Repeat("é", 40))
+		urls = append(urls, fmt.Sprintf("http://a.example/%d/%s%s", i, strings.Repeat("a", 300),
+			strings.Repeat("%C3%A9", 40)))
+	}
+	long := b.String() + "http://a.example/end"
+	for utf8.RuneStart(long[part]) {
+		long = "\n" + long
+	}
+	for _, c := range []struct {
+		body, more string
+		want       []string
+	}{
+		{"http://a.example/1\nhttp://a.example/2\nhttp://a.example/\xc3", "\xa9\nhttp://a.example/4", []string{
+			"http://a.example/1", "http://a.example/2", "http://a.example/%C3%A9", "http://a.example/4",
+		}},
+		{zipped(long), "", append(urls, "http://a.example/end")},
+	} {
+		u, _ := urlkey.Parse("http://a.example/sitemap.txt")
+		in := &parse.Input{URL: u, ContentType: "text/plain", Body: []byte(c.body)}
+		if c.more != "" {
+			in.More = strings.NewReader(c.more)
+		}
+		var p parse.Page
+		err := parse.New(parse.Options{}).Parse(in, &p)
+		if err != nil || p.Truncated || len(p.Outlinks) != len(c.want) {
+			t.Fatalf("%d links, want %d; truncated %t, %v", len(p.Outlinks), len(c.want), p.Truncated, err)
+		}
+		for i, l := range p.Outlinks {
+			if l.URL.String() != c.want[i] {
+				t.Errorf("link %d is %s, want %s", i, l.URL, c.want[i])
+			}
 		}
 	}
 }

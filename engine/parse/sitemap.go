@@ -77,14 +77,15 @@ func beginsURL(line []byte) bool {
 	return ok && (isFold(scheme, "http") || isFold(scheme, "https"))
 }
 
-// urlList adds the links of a sitemap in plain text: whole lines of Body, and with Input.More what follows these, of
-// which begun is the first part.
-func (p *Page) urlList(in *Input, lines, begun []byte) {
+// urlList adds the links of a sitemap in plain text: whole lines of Body, and with Input.More what follows these. The
+// line between Body and More is read as it came: Body may end within a character.
+func (p *Page) urlList(in *Input, lines []byte) {
 	p.limit = MaxSitemapLinks
 	p.Robots.NoIndex = true
 	p.addLines(lines)
 	if in.More != nil {
-		p.moreLines(io.MultiReader(bytes.NewReader(begun), in.More), MaxSitemapBytes-len(lines))
+		whole := len(wholeLines(in.Body))
+		p.moreLines(io.MultiReader(bytes.NewReader(in.Body[whole:]), in.More), MaxSitemapBytes-whole)
 	}
 }
 

@@ -35,7 +35,7 @@ func parsePlain(in *Input, page *Page) error {
 	}
 	if isURLList(list) {
 		page.Truncated = d.cut // its text, which is not indexed, may be
-		page.urlList(in, list, d.text[len(list):])
+		page.urlList(in, list)
 		return nil
 	}
 	for rest := page.Text; len(rest) > 0; {
