@@ -35,8 +35,9 @@ func ParseRules(text []byte) (*RulesFilter, error) {
 		switch line[0] {
 		case '>':
 			host, err := parseEntry(strings.TrimSpace(line[1:]))
-			if err != nil {
-				return fmt.Errorf("%.80q: want > and a host: %w", line, err)
+			if err != nil || splitHostKey(host).port != "" {
+				return fmt.Errorf("%.80q: want > and a host or registered domain, such as > example.org; "+
+					"the rules hold on all its ports", line)
 			}
 			site = host.Host()
 			return nil

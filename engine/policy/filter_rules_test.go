@@ -71,6 +71,8 @@ func TestFaultyRules(t *testing.T) {
 	fails(t, rules, "+(\n*x\n", "line 1: ", `line 2: "*x"`)
 	fails(t, rules, `+(a)\1`, "line 1: ", "backreferences")
 	fails(t, rules, "> a b\n+.\n", `line 1: "> a b"`)
+	fails(t, rules, "> *.example.org\n+.\n", "line 1: ", "such as > example.org")
+	fails(t, rules, "> example.org:8080\n+.\n", "line 1: ", "such as > example.org", "all its ports")
 }
 
 // TestLoops: the expressions of Nutch's files that refer back find what Python finds with them.
