@@ -111,7 +111,7 @@ func isNoise(p string) bool {
 	name, value, _ := strings.Cut(p, "=")
 	const longest = 16
 	if name == "" || len(name) > longest {
-		return hasFold(name, "utm_") || hasFold(name, "aspsessionid")
+		return hasFold(name, "utm_") || hasFold(name, "mtm_") || hasFold(name, "aspsessionid")
 	}
 	var low [longest]byte
 	for i := range len(name) {

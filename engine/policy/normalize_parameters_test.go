@@ -35,6 +35,7 @@ func TestParameterNormalizer(t *testing.T) {
 		"//x;jsessionid=1":                       "//x",
 		"/;jsessionid=1":                         "/",
 		"/a?utm_campaign_of_a_very_long_name=1&x=2": "/a?x=2",
+		"/a?Mtm_campaign_of_a_very_long_name=1&x=2": "/a?x=2",
 	} {
 		u, err := urlkey.Parse("https://a.example:8080" + from)
 		if err != nil {
