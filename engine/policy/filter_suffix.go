@@ -60,7 +60,7 @@ func (f *SuffixFilter) Accept(u urlkey.URL) string {
 	if f.begins[len(ending)]&(1<<(low[0]%32)) == 0 {
 		return ""
 	}
-	if _, ok := f.skip[string(low[:len(ending)])]; ok && !strings.HasSuffix(path, ".xml.gz") {
+	if _, ok := f.skip[string(low[:len(ending)])]; ok && !hasFold(path[max(0, len(path)-len(".xml.gz")):], ".xml.gz") {
 		return "suffix"
 	}
 	return ""

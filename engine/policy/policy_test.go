@@ -31,6 +31,8 @@ func TestFilters(t *testing.T) {
 	f(suffix, "http://h/a?b=c.png", "")
 	f(suffix, "http://h/archive.tar.gz", "suffix")
 	f(suffix, "http://h/a.", "")
+	f(suffix, "http://h/Sitemap.XML.GZ", "")
+	f(suffix, "http://h/xml.gz", "suffix")
 	f(policy.NewSuffixFilter("pdf"), "http://h/a.png", "")
 	f(policy.TrapFilter{}, "http://h/a/b/a/b/a/b", "")
 	f(policy.TrapFilter{}, "http://h/a/b/a/b/a/b/a/b", "path_repeat")
