@@ -61,13 +61,13 @@ func candidates(srcset []byte) func(yield func([]byte) bool) {
 			if srcset = srcset[n:]; len(ref) < n { // a comma ended the URL: there is no descriptor
 				continue
 			}
-			depth := 0
-			for n = 0; n < len(srcset) && (srcset[n] != ',' || depth > 0); n++ {
+			inParens := false // they do not nest
+			for n = 0; n < len(srcset) && (srcset[n] != ',' || inParens); n++ {
 				switch srcset[n] {
 				case '(':
-					depth++
+					inParens = true
 				case ')':
-					depth = max(0, depth-1)
+					inParens = false
 				}
 			}
 			srcset = srcset[n:]

@@ -15,6 +15,7 @@ func TestRequisites(t *testing.T) {
 	for body, want := range map[string]string{
 		`<img src=a.png alt=x>`: "a.png",
 		`<img srcset="b.png 2x, c.png 100w,d.png, e.png,, f(1,2).png 1x">`: "b.png c.png d.png e.png f(1,2).png",
+		`<img srcset="a.png ((1,2), b.png 2x">`:                            "a.png b.png",
 		`<picture><source srcset="g.webp"><img src=g.png></picture>`:       "g.webp g.png",
 		`<script src=h.js></script><script>x</script>`:                     "h.js",
 		`<link rel=stylesheet href=i.css><link rel=license href=k.html>`:   "i.css",
