@@ -153,14 +153,16 @@ func ofType(err error) error {
 
 // feedItem is what is read of an item of a JSON feed.
 type feedItem struct {
-	URL          string
-	ExternalURL  string `json:"external_url"`
-	Title        string
-	DateModified string `json:"date_modified"`
+	URL         string
+	ExternalURL string `json:"external_url"`
+	Title       string
+	Modified    string `json:"date_modified"`
+	Published   string `json:"date_published"`
 }
 
 func (p *Page) addItem(item *feedItem) {
-	link := Outlink{Kind: LinkFeed, Anchor: foldText(item.Title, MaxAnchor), Modified: w3cTime(item.DateModified)}
+	at := cmp.Or(w3cTime(item.Modified), w3cTime(item.Published))
+	link := Outlink{Kind: LinkFeed, Anchor: foldText(item.Title, MaxAnchor), Modified: at}
 	for _, ref := range [...]string{item.URL, item.ExternalURL} {
 		if ref != "" {
 			p.AddLink(ref, link)

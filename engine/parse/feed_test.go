@@ -144,8 +144,10 @@ news</title><link>http://a.example/</link><image><title>logo</title></image>
 				"feed http://a.example/3 \"<b>\"\nfeed http://a.example/4 \"\"\nfeed http://a.example/5 \"\"\n"},
 		{"JSON with a mark", "application/feed+json", "\xef\xbb\xbf{\"title\":\"J\"}", "J", ""},
 		{"JSON", "application/feed+json", `{"version":"https://jsonfeed.org/version/1.1","title":"J",` +
-			`"items":[{"url":"/j","title":"K","date_modified":"2024-05-06"}],"next_url":"/next"}`, "J",
-			"feed http://a.example/j \"K\" 2024-05-06T00:00:00Z\nnext http://a.example/next \"\"\n"},
+			`"items":[{"url":"/j","title":"K","date_modified":"2024-05-06","date_published":"2024-05-05"},` +
+			`{"url":"/l","date_published":"2024-05-04"}],"next_url":"/next"}`, "J",
+			"feed http://a.example/j \"K\" 2024-05-06T00:00:00Z\nfeed http://a.example/l \"\" 2024-05-04T00:00:00Z\n" +
+				"next http://a.example/next \"\"\n"},
 	} {
 		p, err := parsed(t, c.contentType, c.body)
 		if err != nil || p.Title != c.title || !p.Robots.NoIndex {
