@@ -70,7 +70,11 @@ func Extract(body []byte) (d Document) {
 func (d *Document) info(info lib.Value) {
 	defer func() { _ = recover() }() // the text is readable even if the dictionary is broken
 	text := func(key string) string {
-		s := strings.ToValidUTF8(info.Key(key).Text(), "\ufffd")
+		s, isUTF8 := strings.CutPrefix(info.Key(key).RawString(), "\ufeff") // since PDF 2.0
+		if !isUTF8 {
+			s = info.Key(key).Text()
+		}
+		s = strings.ToValidUTF8(s, "\ufffd")
 		s = strings.ToValidUTF8(s[:min(len(s), maxStrings)], "") // without a part of a character at the end
 		return strings.TrimSpace(s)
 	}

@@ -221,6 +221,15 @@ func FuzzExtract(f *testing.F) {
 	})
 }
 
+// TestMarkOfUTF8: texts in UTF-8, as PDF 2.0 permits, are read as such.
+func TestMarkOfUTF8(t *testing.T) {
+	d := pdf.Extract(file("/Info 3 0 R", "<</Type /Catalog /Pages 2 0 R>>", "<</Type /Pages /Kids [] /Count 0>>",
+		"<</Title <EFBBBF4AC3B67267> /Author <EFBBBFFF61> /Subject (J\\366rg)>>"))
+	if d.Title != "Jörg" || d.Author != "\ufffda" || d.Subject != "Jörg" {
+		t.Errorf("%q, %q, %q", d.Title, d.Author, d.Subject)
+	}
+}
+
 // TestDates: a date is in UTC, whichever way its zone is written, or without one.
 func TestDates(t *testing.T) {
 	for zone, hour := range map[string]int{
