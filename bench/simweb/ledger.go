@@ -4,6 +4,7 @@ package simweb
 
 import (
 	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -141,12 +142,18 @@ type urlCounts struct {
 
 func newURLCounts() *urlCounts { return &urlCounts{exact: map[string]int{}} }
 
+// isRobots reports whether a URL is one of a robots.txt.
+func isRobots(url string) bool { return strings.HasSuffix(url, "/robots.txt") }
+
 // add counts a URL.
 func (c *urlCounts) add(key []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n, known := c.exact[string(key)]; known || len(c.exact) < exactURLs {
 		c.exact[string(key)] = n + 1
+		return
+	}
+	if isRobots(string(key)) { // the report is about pages
 		return
 	}
 	if c.hashed == nil {

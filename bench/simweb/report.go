@@ -137,7 +137,7 @@ func (c *urlCounts) sum(r *Report) {
 	defer c.mu.Unlock()
 	r.Exact = c.hashed == nil
 	for u, n := range c.exact {
-		if strings.HasSuffix(u, "/robots.txt") {
+		if isRobots(u) {
 			continue
 		}
 		r.URLs++
