@@ -88,7 +88,7 @@ func (c *conn) serve() {
 			}
 			continue
 		}
-		if !c.exchange(&h) {
+		if !c.exchange(&h, n) {
 			return
 		}
 		c.in = append(c.in[:0], c.in[n:]...)
@@ -235,8 +235,21 @@ var outs = sync.Pool{New: func() any {
 	return &b
 }}
 
-// exchange answers one request and reports whether the connection stays open.
-func (c *conn) exchange(h *head) bool {
+// behind is 1 if the client has sent another request to a host, behind the first n bytes, before it has the answer to
+// those.
+func (c *conn) behind(n, host int) int32 {
+	more, next := c.in[n:], head{}
+	if end := bytes.Index(more, []byte("\r\n\r\n")); end < 0 || next.parse(more[:end+4]) != 0 {
+		return 0
+	}
+	if next.tunnel || c.s.site.find(next.name) != host {
+		return 0
+	}
+	return 1
+}
+
+// exchange answers one request, of n bytes, and reports whether the connection stays open.
+func (c *conn) exchange(h *head, n int) bool {
 	s := c.s
 	h.now = s.now()
 	r := &c.response
@@ -264,8 +277,8 @@ func (c *conn) exchange(h *head) bool {
 	s.ledger.addresses.begin(number, arrival{at: a.at, robots: a.robots})
 	if c.asked++; c.asked > 1 && unit(mix(staleSalt, uint64(h.host))) < s.o.StaleHosts {
 		at := s.since(s.now())
-		s.ledger.hosts.end(h.host, at, a.robots)
-		s.ledger.addresses.end(number, at, a.robots)
+		s.ledger.hosts.end(h.host, at, a.robots, 0)
+		s.ledger.addresses.end(number, at, a.robots, 0)
 		return false
 	}
 	c.url = append(s.site.appendAuthority(append(c.url[:0], scheme(c.tls)...), h.host), h.target...)
@@ -280,9 +293,9 @@ func (c *conn) exchange(h *head) bool {
 	} else {
 		s.site.answer(&h.request, r)
 		if s.o.Gzip && h.gzip && !r.gzip && len(r.body) > 0 {
-			n := len(r.body)
+			size := len(r.body)
 			r.body = appendGzip(r.body, r.body)
-			r.body, r.gzip = append(r.body[:0], r.body[n:]...), true
+			r.body, r.gzip = append(r.body[:0], r.body[size:]...), true
 		}
 	}
 	if r.wait > 0 {
@@ -297,8 +310,9 @@ func (c *conn) exchange(h *head) bool {
 		b = b[len(b)-tail:]
 	}
 	at := s.since(s.now())
-	s.ledger.hosts.end(h.host, at, a.robots)
-	s.ledger.addresses.end(number, at, a.robots)
+	behind := c.behind(n, h.host)
+	s.ledger.hosts.end(h.host, at, a.robots, behind)
+	s.ledger.addresses.end(number, at, a.robots, behind)
 	if err == nil {
 		_, err = c.nc.Write(b)
 	}

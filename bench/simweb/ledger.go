@@ -100,10 +100,12 @@ func (m *meters) begin(i int, a arrival) {
 	v.paged, v.lastStart = true, a.at
 }
 
-func (m *meters) end(i int, at int64, robots bool) {
+// end ends a request behind which some more were sent, unseen by begin until then.
+func (m *meters) end(i int, at int64, robots bool, behind int32) {
 	l := &m.locks[i%len(m.locks)]
 	l.Lock()
 	v := m.at(i)
+	v.peak = max(v.peak, v.inFlight+behind)
 	v.inFlight--
 	if !robots {
 		v.lastEnd = at

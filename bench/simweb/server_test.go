@@ -168,6 +168,19 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
+// TestPipelined: a client that sends a request to a host before it has the answer to another has two at once there. One
+// that sends them to two hosts, as through a proxy, has not.
+func TestPipelined(t *testing.T) {
+	for _, at := range []int{0, 1} {
+		s := serve(t, simweb.Small(), simweb.ServerOptions{})
+		request(t, "127.0.0.1", s, "GET / HTTP/1.1\r\nHost: "+s.Web.Host(0)+"\r\n\r\n"+
+			"GET / HTTP/1.0\r\nHost: "+s.Web.Host(at)+"\r\n\r\n")
+		if r := s.Report(); r.Requests != 2 || r.Peak != 2-at || r.Polite() != (at == 1) {
+			t.Errorf("hosts 0 and %d: %s", at, r)
+		}
+	}
+}
+
 // request sends raw bytes to an address and returns everything that comes back.
 func request(t *testing.T, address string, s *simweb.Server, raw string) string {
 	t.Helper()
