@@ -32,7 +32,8 @@
 //
 // # Bounds
 //
-// 64 MiB a file, 512 MiB of memory (on Linux), 10 seconds, 10,000 pages, 1 MiB of text, 2,000 links.
+// 64 MiB a file, 512 MiB of memory (on Linux), 10 seconds, 10,000 pages, 1 MiB of text, 2,000 links of
+// 1 MiB together.
 //
 // # Deliberately absent
 //

@@ -17,7 +17,7 @@ const (
 	maxDepth   = 32 // levels of the page tree
 	maxForms   = 4  // levels of nested form XObjects
 	maxLinks   = 2_000
-	maxText    = 1 << 20 // bytes
+	maxText    = 1 << 20 // bytes, and of all links together
 	maxStrings = 4 << 10 // bytes of a title, author, subject, keywords or link
 )
 
@@ -26,7 +26,7 @@ type Document struct {
 	Title, Author, Subject, Keywords string    // from the file's Info dictionary; "" when absent; at most 4 KiB each
 	Created, Modified                time.Time // from the Info dictionary, in UTC; zero when absent
 	Text                             string    // one line per paragraph, a new line per page; at most about 1 MiB
-	Links                            []string  // URI actions of annotations, as written, at most 2,000
+	Links                            []string  // URI actions of annotations, as written, at most 2,000 and 1 MiB
 	Pages                            int       // number of pages read
 	Truncated                        bool      // the file has more than was read
 	Error                            string    // why nothing, or not all, could be read; "" if nothing is wrong
@@ -100,8 +100,9 @@ func date(s string) time.Time {
 
 // extraction is the state while the pages of one file are read.
 type extraction struct {
-	d   *Document
-	out []byte
+	d      *Document
+	out    []byte
+	linked int // bytes of links
 }
 
 func (x *extraction) full() bool { return len(x.out) >= maxText || x.d.Pages >= maxPages }
@@ -151,10 +152,11 @@ func (x *extraction) links(annotations lib.Value) {
 		if a.Key("S").Name() != "URI" || uri == "" {
 			continue
 		}
-		if len(x.d.Links) == maxLinks || len(uri) > maxStrings {
+		if x.linked+len(uri) > maxText || len(x.d.Links) == maxLinks || len(uri) > maxStrings {
 			x.d.Truncated = true
 			continue
 		}
+		x.linked += len(uri)
 		x.d.Links = append(x.d.Links, strings.ToValidUTF8(uri, "\ufffd"))
 	}
 }

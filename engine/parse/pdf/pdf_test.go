@@ -221,6 +221,21 @@ func FuzzExtract(f *testing.F) {
 	})
 }
 
+// TestLongLinks: a file with as many and as long links as there may be is read, as far as they are kept.
+func TestLongLinks(t *testing.T) {
+	link := "<</Subtype /Link /A <</S /URI /URI (http://a.example/?" + strings.Repeat("&a", 2000) + ")>>>>"
+	text := stream("", "BT /F 10 Tf 100 700 Td (Hello) Tj ET")
+	for n, whole := range map[int]bool{200: true, 2000: false} {
+		d, err := reader(t).Read(context.Background(), page(text, "/Annots ["+strings.Repeat(link, n)+"]"))
+		if err != nil {
+			t.Fatalf("%d links: %v", n, err)
+		}
+		if d.Text != "Hello" || len(d.Links) < 200 || d.Truncated == whole {
+			t.Errorf("%d of %d links, text %q, truncated %t", len(d.Links), n, d.Text, d.Truncated)
+		}
+	}
+}
+
 // TestMarkOfUTF8: texts in UTF-8, as PDF 2.0 permits, are read as such.
 func TestMarkOfUTF8(t *testing.T) {
 	d := pdf.Extract(file("/Info 3 0 R", "<</Type /Catalog /Pages 2 0 R>>", "<</Type /Pages /Kids [] /Count 0>>",

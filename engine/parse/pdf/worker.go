@@ -23,8 +23,8 @@ const (
 	// maxMemory is the writable memory of the process on Linux, in bytes: six times the 87 MB that the largest of 130
 	// test files took, a manual of LinuxCNC.
 	maxMemory = 512 << 20
-	// maxAnswer is the longest answer of the process, in bytes.
-	maxAnswer = 8 * maxText
+	// maxAnswer is the longest answer of the process, in bytes: JSON has up to six for one of text and links.
+	maxAnswer = 16 * maxText
 )
 
 // Serve reads one file from in and writes its Document to out as JSON. A Reader's Command must call it, once, with
