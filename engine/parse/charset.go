@@ -136,8 +136,14 @@ func detectCharset(body []byte, truncated, declares bool) (encoding.Encoding, st
 	if name := looksUTF16(head); name != "" {
 		return encodingOf(name), name
 	}
-	isUTF8 := utf8.Valid(head) || (truncated || len(head) < len(body)) && validPrefix(head)
-	if isUTF8 && bytes.IndexByte(head, 0x1b) < 0 { // escapes may be ISO-2022-JP
+	part := head
+	if at := untelling(body); at > sniffed/2 && at < len(body) { // scripts and styles come before the text
+		part = body[at-min(at, contextOf):]
+		part = part[:min(len(part), sniffed)]
+	}
+	cut := truncated || len(part) == sniffed
+	isUTF8 := utf8.Valid(part) || cut && validPrefix(part)
+	if isUTF8 && bytes.IndexByte(part, 0x1b) < 0 { // escapes may be ISO-2022-JP
 		return nil, charsetUTF8
 	}
 	if declares {
@@ -145,7 +151,7 @@ func detectCharset(body []byte, truncated, declares bool) (encoding.Encoding, st
 			return nil, name
 		}
 	}
-	sample := telling(head)
+	sample := telling(part)
 	found := chardet.Detect(sample)
 	if name := canonicalLabel(found.Encoding); found.Confidence > 0.5 && manyBytes[name] {
 		return encodingOf(name), name
@@ -193,10 +199,7 @@ func telling(head []byte) []byte {
 	}
 	sample := make([]byte, 0, detected)
 	for len(head) > 0 && len(sample) < detected {
-		at := 0
-		for at < len(head) && head[at] < 0x80 && head[at] != 0x1b {
-			at++
-		}
+		at := untelling(head)
 		if at == len(head) {
 			break
 		}
@@ -214,6 +217,15 @@ func telling(head []byte) []byte {
 		head = head[end:]
 	}
 	return sample
+}
+
+// untelling returns the length of the part at the start of b that is the same in nearly all charsets: ASCII without
+// escapes.
+func untelling(b []byte) (n int) {
+	for n < len(b) && b[n] < utf8.RuneSelf && b[n] != 0x1b {
+		n++
+	}
+	return n
 }
 
 // validPrefix reports whether b is UTF-8 with a character cut at its end.

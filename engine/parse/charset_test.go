@@ -47,6 +47,28 @@ func TestCharset(t *testing.T) {
 	}
 }
 
+// TestCharsetLate: the charset of a page that declares none is found where its first letters beyond ASCII are, behind
+// whatever scripts and styles.
+func TestCharsetLate(t *testing.T) {
+	const text = "Сеть рыбака лежит на берегу, а лодка стоит у причала и ждёт прилива."
+	for _, charset := range []string{"utf-8", "windows-1251", "koi8-r"} {
+		enc, err := htmlindex.Get(charset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		coded, err := enc.NewEncoder().String(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int{0, 40_000, 65_500, 65_530, 65_531, 200_000} {
+			page := parsePage(t, "text/html", "<style>"+strings.Repeat("x", n)+"</style><p>"+coded)
+			if page.Charset != charset || string(page.Text) != text {
+				t.Errorf("%s behind %d bytes: %s %q", charset, n, page.Charset, page.Text)
+			}
+		}
+	}
+}
+
 // TestCutCharacter: a part of a character at the end of a body is left out if the fetcher cut the body. In a whole body
 // it is a fault of the page, and readers see it.
 func TestCutCharacter(t *testing.T) {

@@ -53,10 +53,12 @@ const (
 	prescanned, latePrescanned = 1024, 8 << 10
 	// rootSearched is the part of a body in which the start of its first element is searched.
 	rootSearched = 4 << 10
-	// sniffed is the part of a page that charset detection looks at, and detected the part of it that the statistics
-	// read: they cost about 0.2 µs a byte.
-	sniffed  = 64 << 10
-	detected = 4 << 10
+	// sniffed is the part of a page that charset detection looks at: its start or, if that is mostly ASCII, the part
+	// around the first byte that is not, from contextOf bytes before it on. detected is the part of it that the
+	// statistics read: they cost about 0.2 µs a byte.
+	sniffed   = 64 << 10
+	contextOf = 256
+	detected  = 4 << 10
 	// languageSample is the text that language detection reads: a few sentences suffice.
 	languageSample = 512
 	// languageMinimum is the length below which no language is detected.
