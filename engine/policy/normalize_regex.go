@@ -7,6 +7,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 
@@ -49,6 +50,9 @@ func ParseSubstitutions(text []byte) (*RegexNormalizer, error) {
 		} `xml:"regex"`
 	}
 	d := xml.NewDecoder(bytes.NewReader(text))
+	d.CharsetReader = func(label string, _ io.Reader) (io.Reader, error) {
+		return nil, fmt.Errorf("the file is in %s: save it in UTF-8", label)
+	}
 	if err := d.Decode(&file); err != nil {
 		line, column := d.InputPos()
 		return nil, fmt.Errorf("line %d, column %d: want <regex-normalize> with <regex> in it: %w", line, column, err)

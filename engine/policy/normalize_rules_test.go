@@ -77,6 +77,8 @@ func TestFaultySubstitutions(t *testing.T) {
 	substitutions := parser(policy.ParseSubstitutions)
 	fails(t, substitutions, "", "line 1, column ", "regex-normalize")
 	fails(t, substitutions, "<a/>", "regex-normalize")
+	const latin = "<?xml version='1.0' encoding='ISO-8859-1'?><regex-normalize/>"
+	fails(t, substitutions, latin, "the file is in ISO-8859-1: save it in UTF-8")
 	fails(t, substitutions, "<regex-normalize>\n<regex></regex-normalize>", "line 2, column ")
 	fails(t, substitutions, `<regex-normalize>
 		<regex><pattern>a</pattern></regex>
