@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -74,15 +75,36 @@ func (o *oldStore) isJunk(fsys warc.FS, path string, known, size int64) (_ bool,
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	next, readable := segment.BeginsAt(f, size, known)
-	_, sealed := o.sealed[next]
-	return readable && (next == 0 || sealed), nil
+	if _, sealed := o.sealed[next]; !readable || next != 0 && !sealed {
+		return false, nil
+	}
+	moved, err := o.moved(f, path, size)
+	return !moved, err
+}
+
+// moved reports whether segments begin in a file at other places than those that the store knows: an earlier repair,
+// which was interrupted, has mended the file, and before that has split what was to be split.
+func (o *oldStore) moved(in warc.File, path string, size int64) (moved bool, err error) {
+	file := filepath.Base(path)
+	known, starts := o.size(file), map[int64]bool{0: true}
+	for _, seg := range o.sealed {
+		for _, f := range seg.WARC {
+			if f.Name == file {
+				starts[f.Start] = true
+			}
+		}
+	}
+	err = warc.ScanPart(in, path, 0, size, func(rec *warc.Record) error {
+		moved = moved || rec.Type == warc.TypeWarcinfo && rec.Offset < known && !starts[rec.Offset]
+		return nil
+	}, func(warc.Fault) error { return nil })
+	return moved, err
 }
 
 // split makes files of their own of what begins in the middle of a file with a record that cannot be read and that
 // should say which segment it is of: it would count as more of the segment before. A sealed segment gets a file by its
 // number, what follows the last one a file of a new segment. names are the files in the directory. It returns the new
-// files, whole or not. A crash in between leaves records in two files, which does no harm: of a page that was fetched
-// twice the later outcome counts.
+// files, whole or not. Of a crash in between the next repair finds the whole file, and beside it one that is a stray.
 func (o *oldStore) split(fsys warc.FS, path string, size int64, names []string) (made []string, err error) {
 	begins := o.begins(filepath.Base(path), names)
 	if len(begins) == 0 {
@@ -108,6 +130,9 @@ func (o *oldStore) split(fsys warc.FS, path string, size int64, names []string) 
 		}
 		if records == 0 {
 			continue // warc.Mend cuts it off
+		}
+		if moved, err := o.moved(in, path, size); moved || err != nil {
+			return made, err
 		}
 		own := segment.FileName(begin.segment, 0)
 		for n := 1; slices.Contains(names, own) || slices.Contains(made, own); n++ {
@@ -165,7 +190,9 @@ func moveTail(fsys warc.FS, in warc.File, path, own string, at, size int64) erro
 	if err = errors.Join(err, out.Sync(), out.Close()); err == nil {
 		err = fsys.SyncDir(dir)
 	}
-	if err == nil {
+	if err != nil { // each repair would leave one more on a disk that is full
+		err = errors.Join(err, fsys.Remove(filepath.Join(dir, own)))
+	} else {
 		err = warc.Cut(fsys, path, at)
 	}
 	if err != nil {
@@ -175,18 +202,39 @@ func moveTail(fsys warc.FS, in warc.File, path, own string, at, size int64) erro
 }
 
 // stray reports whether a file is of no sealed segment, though the one in its name is sealed and all of its files are
-// there. names are the files in the directory, sorted.
-func (o *oldStore) stray(number uint32, name string, names []string) bool {
+// there. One to which an earlier repair, which was interrupted, has moved the end of these is none: see split. names
+// are the files in the directory, sorted.
+func (o *oldStore) stray(fsys warc.FS, path string, number uint32, names []string) (_ bool, err error) {
+	name := filepath.Base(path)
 	if o.size(name) > 0 || o == nil {
-		return false
+		return false, nil
 	}
 	seg, ok := o.sealed[number]
+	whole := true
 	for _, f := range seg.WARC {
 		if _, there := slices.BinarySearch(names, f.Name); f.Name == name || !there {
-			return false
+			return false, nil
 		}
+		size, err := fsys.Size(filepath.Join(filepath.Dir(path), f.Name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		whole = whole && err == nil && f.End() <= size
 	}
-	return ok
+	if !ok || whole {
+		return ok, nil
+	}
+	size, err := fsys.Size(path)
+	if err != nil {
+		return false, err
+	}
+	f, err := fsys.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	begins, _ := segment.BeginsAt(f, size, 0)
+	return begins == number, nil
 }
 
 // again says how to seal a segment again. Without an old store only its WARC files say something of it.

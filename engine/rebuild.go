@@ -284,7 +284,9 @@ func (o *Options) mendFiles(ctx context.Context, old *oldStore) (changed []strin
 			continue
 		}
 		path := filepath.Join(o.warcDir(), name)
-		if old.stray(number, name, names) {
+		if stray, err := old.stray(fsys, path, number, names); err != nil {
+			return changed, err
+		} else if stray {
 			if err := o.setAside(path, "it belongs to no segment", &changed); err != nil {
 				return changed, err
 			}

@@ -6,14 +6,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
@@ -119,6 +123,59 @@ func TestDamagedBegin(t *testing.T) {
 	}
 	mustClose(t, e)
 	sameDigest(t, withoutScores(digestOf(t, o)), withoutScores(want))
+}
+
+// TestRepairAgain: a repair that ended after it had mended the WARC files is followed by one that does as if it had
+// come to its end: of segments that have other places by then, or a file of their own, nothing is lost.
+func TestRepairAgain(t *testing.T) {
+	w := anyHostWeb(t, 6, 30)
+	whole, _ := crawled(t, w)
+	for _, kind := range []string{"response", "warcinfo"} {
+		t.Run(kind, func(t *testing.T) {
+			var dues []uint64
+			var digests []string
+			for _, interrupted := range []bool{false, true} {
+				o := w.options(dataDir(t))
+				copyDir(t, whole.Dir, o.Dir)
+				at := recordsOf(t, o.Dir, kind)[1] // a begin in the middle, or a page of the first segment
+				path := filepath.Join(o.Dir, "warc", at.File)
+				b, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b[at.Offset+at.Length/2] ^= 0xff
+				if err := os.WriteFile(path, b, 0o666); err != nil {
+					t.Fatal(err)
+				}
+				if interrupted {
+					interruptRepair(t, o)
+				}
+				r, err := engine.Repair(ctx, o)
+				if err != nil || r.Left.Problems > 0 {
+					t.Fatalf("%v\n%s\nleft:\n%s", err, r, r.Left)
+				}
+				dues, digests = append(dues, r.Due), append(digests, withoutScores(digestOf(t, o)))
+			}
+			if dues[0] != dues[1] {
+				t.Errorf("%d pages are due after a repair that was interrupted, %d after another", dues[1], dues[0])
+			}
+			sameDigest(t, digests[1], digests[0])
+		})
+	}
+}
+
+// interruptRepair begins a repair, which ends while it brings the first segment into the new store.
+func interruptRepair(t *testing.T, o engine.Options) {
+	t.Helper()
+	ends, cancel := context.WithCancel(ctx)
+	defer cancel()
+	o.Filters = append(policy.DefaultFilters(time.Now()), policy.URLFilterFunc(func(urlkey.URL) string {
+		cancel()
+		return ""
+	}))
+	if _, err := engine.Repair(ends, o); !errors.Is(err, context.Canceled) {
+		t.Fatalf("interrupted: %v", err)
+	}
 }
 
 // sharing counts the sealed segments with WARC records, and the files that these are in.
