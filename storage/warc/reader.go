@@ -468,7 +468,7 @@ func (r *Reader) verdict(start int64, err error) error {
 	if r.onlyZeros(start) {
 		return r.torn(corrupt)
 	}
-	if r.zr != nil || r.mark != nil || start == 0 && r.almostPacked() { // a plain file has no safe place to go on from
+	if r.zr != nil || r.mark != nil || r.mayBePacked(start) { // a plain file has no safe place to go on from
 		corrupt.Next = r.findMember(start + 1)
 	}
 	switch {
@@ -498,8 +498,15 @@ func (r *Reader) startsWithin(start int64) bool {
 		head[0] == gzipMagic[0] && (n < 2 || head[1] == gzipMagic[1])
 }
 
-// almostPacked reports whether the file begins like a gzip member of which one byte is damaged.
-func (r *Reader) almostPacked() bool {
+// mayBePacked reports whether what cannot be read at the beginning of the file, or of the part of it, was a gzip
+// member: so says the name of the file, or what is left there if one byte is damaged.
+func (r *Reader) mayBePacked(start int64) bool {
+	if start == r.first && strings.HasSuffix(r.o.File, ".gz") {
+		return true
+	}
+	if start > 0 {
+		return false
+	}
 	var head [4]byte
 	if n, _ := r.src.at(head[:], 0); n < len(head) {
 		return false

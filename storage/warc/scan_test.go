@@ -232,3 +232,25 @@ func TestMendOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestMendBegin: a file whose first bytes are lost, as with a bad sector, keeps all records behind them.
+func TestMendBegin(t *testing.T) {
+	data := everyKind(t)
+	want, _ := scanAll(t, data)
+	for _, lost := range []int{1, 2, 12, 512} {
+		for _, c := range []byte{0, 0xff, '<'} {
+			b := slices.Clone(data)
+			for i := range lost {
+				b[i] = c
+			}
+			records, faults := scanAll(t, b)
+			if len(faults) == 0 || len(records) == 0 || !slices.Equal(records, want[len(want)-len(records):]) {
+				t.Fatalf("%d bytes of %#02x: %d of %d records, faults %v", lost, c, len(records), len(want), faults)
+			}
+			if after, faults := scanAll(t, mend(t, b)); !slices.Equal(after, records) || len(faults) > 0 {
+				t.Errorf("%d bytes of %#02x: %d of %d records after Mend, faults %v", lost, c, len(after), len(records),
+					faults)
+			}
+		}
+	}
+}
