@@ -36,8 +36,9 @@ const (
 	// requires four. More is damage: otherwise a decompression bomb could pass for padding.
 	maxPadding = 64
 
-	// maxResyncs bounds how many damaged places one Reader skips. Each costs a search that begins one byte after the
-	// start of the damage, so a file made of nested half-records would otherwise cost quadratic time.
+	// maxResyncs bounds how many damaged places of a file without marks one Reader skips. Each costs a search that
+	// begins one byte after the start of the damage, so a file made of nested half-records would otherwise cost
+	// quadratic time. With marks nobody can make such a file.
 	maxResyncs = 1000
 
 	// mendFaultsMax bounds the faults that Mend reports of one file. It mends all.

@@ -144,7 +144,7 @@ func (r *Reader) Valid() int64 { return r.valid }
 //   - io.EOF at the end of the file;
 //   - ErrTorn if the last record is cut short, or damaged with no other gzip member after it;
 //   - a *CorruptError at a damaged place. With ReaderOptions.Resync and a known CorruptError.Next, the next call
-//     continues after it, at 1,000 places at most;
+//     continues after it, in a file of another tool at 1,000 places at most;
 //   - a *TooLargeError for a record whose block exceeds the bound; the next call continues after it;
 //   - an error of the file itself, wrapped.
 //
@@ -162,7 +162,7 @@ func (r *Reader) Next() (*Record, error) {
 	var corrupt *CorruptError
 	switch {
 	case errors.As(err, &large):
-	case errors.As(err, &corrupt) && corrupt.Next >= 0 && r.o.Resync && r.resyncs < maxResyncs:
+	case errors.As(err, &corrupt) && corrupt.Next >= 0 && r.o.Resync && (r.mark != nil || r.resyncs < maxResyncs):
 		r.resyncs++
 		r.seek(corrupt.Next)
 	default:

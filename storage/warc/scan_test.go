@@ -254,3 +254,29 @@ func TestMendBegin(t *testing.T) {
 		}
 	}
 }
+
+// TestMendMany: however many places of a Writer's file are damaged, Mend keeps all that is sound between them.
+func TestMendMany(t *testing.T) {
+	const damaged = 1200
+	fs := newMemFS()
+	w := testWriter(t, fs)
+	var places []Location
+	for i := range 2 * damaged {
+		at, err := w.WriteMetadata("http://example.org/gone", time.UnixMilli(int64(i)), []Field{{"failure", "dns"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		places = append(places, at)
+	}
+	files, err := w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := fs.bytesOf(testOptions(fs).Dir + "/" + files[0].Name)
+	for i := 0; i < len(places); i += 2 {
+		data[places[i].Offset+places[i].Length-6] ^= 1 // in the checksum
+	}
+	if records, faults := scanAll(t, mend(t, data)); len(records) != 1+damaged || len(faults) > 0 {
+		t.Errorf("%d records, want %d; faults %v", len(records), 1+damaged, faults)
+	}
+}
