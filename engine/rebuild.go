@@ -46,11 +46,11 @@ func (r RebuildReport) String() string {
 // The files do not say which URLs were injected. One that was fetched, though no page before it led to it, must have
 // been, and counts as a seed with the score 1. Lost are seeds that were never fetched, scores and intervals that seeds
 // were given, what robots.txt files say and at which addresses hosts are (both are asked again), fetchlists that nobody
-// began to fetch, what was recorded of hosts' pauses, and deletions before the last purge. Pages that were stored with
-// NoContent are not known to have been fetched. URLs that were not fetched are due from now on. A segment was created
-// when its first record was written and sealed when its last one was; no segment was made by generate, and those into
-// which nothing was fetched are gone. All else is shown as before. Index writers get every document again, but no
-// deletion of what the other engine has beyond these: only the store said what was sent.
+// began to fetch, what was recorded of hosts' pauses, what other directories brought, and deletions before the last
+// purge. Pages that were stored with NoContent are not known to have been fetched. URLs that were not fetched are due
+// from now on. A segment was created when its first record was written and sealed when its last one was; no segment was
+// made by generate, and those into which nothing was fetched are gone. All else is shown as before. Index writers get
+// every document again, but no deletion of what the other engine has beyond these: only the store said what was sent.
 //
 // A crash during Rebuild leaves the directory without a store, and Rebuild begins anew, or ends it. Errors: ErrLocked,
 // also while another Rebuild or Repair runs; an error if there is a store; those of the machine.
@@ -174,16 +174,7 @@ func (w *work) replay(ctx context.Context, old *oldStore, r *rebuilt) error {
 		if r.restored, err = w.phases.Restore(ctx, old.Store); err != nil {
 			return err
 		}
-		gaps, err := inheritRange(w.store, old.Store, storage.LoweredRange(), uncheckedRow)
-		if err != nil {
-			return err
-		}
-		r.gaps += gaps
-		if gaps, err = inheritRange(w.store, old.Store, storage.HostFactsRange(), checkFacts); err != nil {
-			return err
-		}
-		r.gaps += gaps
-		if err := w.inheritSent(old, r); err != nil {
+		if err := w.inheritRows(ctx, old, r); err != nil {
 			return err
 		}
 	}
@@ -208,6 +199,29 @@ func (w *work) replay(ctx context.Context, old *oldStore, r *rebuilt) error {
 		_, err = w.settleIndex(ctx)
 	}
 	return err
+}
+
+// inheritRows copies what is beside records and not in WARC files either: pages whose depth fell, what is known of
+// hosts, links of other directories, and what index writers were sent.
+func (w *work) inheritRows(ctx context.Context, old *oldStore, r *rebuilt) error {
+	gaps, err := w.phases.RestoreLinks(ctx, old.Store)
+	r.gaps += gaps
+	for _, rows := range []struct {
+		of    storage.Range
+		check func(key, value []byte) error
+	}{
+		{storage.LoweredRange(), uncheckedRow}, {storage.HostFactsRange(), checkFacts},
+		{storage.WithheldRange(), w.checkForeign},
+	} {
+		if err == nil {
+			gaps, err = inheritRange(w.store, old.Store, rows.of, rows.check)
+			r.gaps += gaps
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return w.inheritSent(old, r)
 }
 
 // inheritFetchlists copies the fetchlists that nobody has begun to fetch.
@@ -400,6 +414,26 @@ func (w *work) inheritSent(old *oldStore, r *rebuilt) error {
 func checkFacts(_, value []byte) error {
 	var facts storage.HostFacts
 	return storage.DecodeHostFacts(value, &facts)
+}
+
+// checkForeign returns an error unless a row is of links that another directory withheld, to a URL that is not known.
+func (w *work) checkForeign(key, value []byte) error {
+	target, segment, err := storage.SplitLinkdbKey(key)
+	if err == nil && segment != storage.MergedSegment {
+		err = errors.New("links of a segment")
+	}
+	var withheld storage.Withheld
+	if err == nil {
+		err = storage.DecodeWithheld(value, &withheld)
+	}
+	if err != nil {
+		return err
+	}
+	_, known, err := w.store.Get(storage.Crawldb(), target, nil)
+	if err == nil && known {
+		err = errors.New("the URL is known")
+	}
+	return err
 }
 
 // uncheckedRow is for ranges whose rows are copied as they are: Verify then reports what is wrong with them.

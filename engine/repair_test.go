@@ -323,3 +323,46 @@ func TestRepairKeepsStrays(t *testing.T) {
 		}
 	}
 }
+
+// TestRepairForeign: links of another directory, which no WARC file has, survive a repair: those that are in linkdb and
+// those that are withheld.
+func TestRepairForeign(t *testing.T) {
+	fs := storage.NewMemFS()
+	_, options := splitWeb(t, fs, 40)
+	e := open(t, options("/crawl"))
+	splitInto(t, e, engine.SplitDBOptions{Dir: "/part", Part: 1, Parts: 2})
+	mustClose(t, e)
+	o := options("/part")
+	s, err := storage.Open("/part/store", storage.Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	withheld := storage.AppendLinkdbKey(nil, []byte("example,withheld,)/ http"), storage.MergedSegment)
+	err = s.Apply(func(b *storage.Batch) error {
+		w := storage.Withheld{Reason: storage.WithheldByScope, Link: true}
+		return errors.Join(b.Set(storage.WithheldRange(), withheld, storage.AppendWithheld(nil, &w)),
+			b.Set(storage.LoweredRange(), []byte("example,never,)/ http"), []byte{0})) // the damage
+	})
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	e = open(t, o)
+	urls := plan(t, e)
+	want := inlinksOf(t, e, urls)
+	mustClose(t, e)
+	if len(want) == 0 {
+		t.Fatal("no links")
+	}
+	r, err := engine.Repair(ctx, o)
+	if err != nil || r.Found.Problems != 1 || r.Left.Problems > 0 {
+		t.Fatalf("%v: %s\n%s\n%s", err, r, r.Found, r.Left)
+	}
+	e = open(t, o)
+	defer mustClose(t, e)
+	if got := inlinksOf(t, e, urls); !slices.Equal(got, want) {
+		t.Errorf("%d links are left of %d", len(got), len(want))
+	}
+	if _, ok, err := e.Store().Get(storage.WithheldRange(), withheld, nil); !ok || err != nil {
+		t.Errorf("withheld links are lost: %v", err)
+	}
+}

@@ -63,21 +63,61 @@ func (i *importing) read(ctx context.Context) (err error) {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		target, under, err := storage.SplitLinkdbKey(rows.Key())
-		if err != nil {
+		if err := i.row(rows.Key(), rows.Value(), false); err != nil {
 			return err
-		}
-		var added error
-		err = storage.VisitLinks(rows.Value(), under, func(from, anchor []byte, segment uint32) bool {
-			i.value = storage.AppendLinkdbKey(i.value[:0], target, segment)
-			added = i.sources.Add(from, append(i.value, anchor...))
-			return added == nil
-		})
-		if err = errors.Join(err, added); err != nil {
-			return fmt.Errorf("inlinks of %s: %w", target, err)
 		}
 	}
 	return rows.Err()
+}
+
+// row adds the links of a row of the other store, or those of its links that it has from other stores.
+func (i *importing) row(key, value []byte, foreign bool) error {
+	target, under, err := storage.SplitLinkdbKey(key)
+	if err != nil {
+		return err
+	}
+	var added error
+	err = storage.VisitLinks(value, under, func(from, anchor []byte, segment uint32) bool {
+		if !foreign || segment == importedSegment {
+			i.value = storage.AppendLinkdbKey(i.value[:0], target, segment)
+			added = i.sources.Add(from, append(i.value, anchor...))
+		}
+		return added == nil
+	})
+	if err = errors.Join(err, added); err != nil {
+		return fmt.Errorf("inlinks of %s: %w", target, err)
+	}
+	return nil
+}
+
+// RestoreLinks brings the links of other stores from a damaged store into one that was made of WARC files, which do not
+// have them: those that can be read, of pages that this store has not fetched. It comes after Restore, and after meta,
+// which says whether there are such links. It returns the number of damaged places.
+func (p *Phases) RestoreLinks(ctx context.Context, old *storage.Store) (gaps uint64, err error) {
+	if some, err := p.anyForeign(); err != nil || !some {
+		return 0, err
+	}
+	i := importing{
+		p: p, from: p.env.Store, result: &LinksImported{}, sources: p.env.Sorter(nil),
+		targets: p.env.Sorter(storage.FoldLast),
+	}
+	defer func() { err = errors.Join(err, i.sources.Close(), i.targets.Close()) }()
+	gaps, err = old.Salvage(storage.Linkdb(), storage.Beyond, func(key, value []byte) error {
+		err := i.row(key, value, true)
+		if errors.Is(err, storage.ErrCorrupt) {
+			err = nil // no program wrote the row
+		}
+		return errors.Join(ctx.Err(), err)
+	})
+	if err == nil && i.sources.Len() > 0 {
+		if err = i.choose(ctx); err == nil {
+			err = i.write(ctx)
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("restoring links of other directories: %w", err)
+	}
+	return gaps, err
 }
 
 // choose takes the links of newest versions and sorts them by target.
