@@ -65,6 +65,9 @@ func toASCII(host string) (string, bool) {
 	if ascii {
 		return strings.ToLower(host), true
 	}
+	if longLabel(host) {
+		return "", false
+	}
 	name, err := hostProfile.ToASCII(newerMappings.Replace(host))
 	if err != nil || name == "" {
 		return "", false
@@ -84,6 +87,22 @@ func toASCII(host string) (string, bool) {
 		}
 	}
 	return name, true
+}
+
+// longLabel reports whether a label of a host has more than maxUnicodeLabel characters.
+func longLabel(host string) bool {
+	n := 0
+	for _, r := range host {
+		switch r {
+		case '.', '\u3002', '\uff0e', '\uff61': // what UTS #46 takes for dots
+			n = 0
+		default:
+			if n++; n > maxUnicodeLabel {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // newerMappings are the mappings of UTS #46 revision 33 (Unicode 15.1 and 16) that x/net's tables lack.

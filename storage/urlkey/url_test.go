@@ -125,6 +125,24 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// TestLongLabels: a label with characters beyond ASCII is no longer than any of DNS can be, because to encode one takes
+// time that grows with the square of its length.
+func TestLongLabels(t *testing.T) {
+	var label strings.Builder
+	for r := '\u4e00'; r < '\u4e00'+126; r++ {
+		label.WriteRune(r)
+	}
+	for _, dot := range []string{".", "\u3002", "\uff0e", "\uff61"} {
+		if u, err := urlkey.Parse("http://" + label.String() + dot + label.String() + dot + "example/"); err != nil {
+			t.Errorf("%s, %v", u, err)
+		}
+		u, err := urlkey.Parse("http://example" + dot + label.String() + "\u4dff" + dot + "example/")
+		if err == nil {
+			t.Errorf("a label of 127 characters: %s", u)
+		}
+	}
+}
+
 func TestKeys(t *testing.T) {
 	var memo urlkey.DomainMemo
 	var spelled urlkey.URLMemo
