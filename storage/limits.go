@@ -9,8 +9,9 @@ import "time"
 // would no longer decode.
 const (
 	// KeyMaxBytes is the longest relative key. A URL key is at most some 2,100 bytes (a URL has at
-	// most 2,048); the rest is room for what is appended to it. Writes of longer keys fail.
-	KeyMaxBytes = 8 << 10
+	// most 2,048), or 6,200 if its host has commas, of which each takes three; the rest is room for what is
+	// appended to it, such as another URL key. Writes of longer keys fail.
+	KeyMaxBytes = 16 << 10
 	// ValueMaxBytes is the longest value, because Pebble puts a value into one block. Writes of longer
 	// values fail.
 	ValueMaxBytes = 64 << 20

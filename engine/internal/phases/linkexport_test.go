@@ -4,6 +4,7 @@ package phases
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -201,6 +202,32 @@ func TestImportLinksFetched(t *testing.T) {
 			t.Errorf("linkdb has\n%v\nwant\n%v", got, want)
 		}
 		w.check()
+	}
+}
+
+// TestImportLinksLong: of the longest URLs that there are, with the longest anchor, links are taken over too.
+func TestImportLinksLong(t *testing.T) {
+	there, w := newWorld(t, admission.Options{Scope: policy.ScopeAny}), newWorld(t, admission.Options{
+		Scope: policy.ScopeAny,
+	})
+	defer there.close()
+	defer w.close()
+	begin := "http://a.example/"
+	from := there.key(begin + strings.Repeat("a", urlkey.MaxLength-len(begin)))
+	to := there.key("http://" + strings.Repeat(",", urlkey.MaxLength-len("http:///")) + "/")
+	link := storage.Inlink{From: from, Anchor: strings.Repeat("b", storage.AnchorMaxBytes)}
+	row := storage.AppendInlinks(nil, []storage.Inlink{link})
+	ing := there.store.NewIngestion()
+	defer ing.Abort()
+	err := ing.Table(storage.Linkdb()).Set(storage.AppendLinkdbKey(nil, []byte(to), importedSegment), row)
+	if err := errors.Join(err, ing.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.p.ImportLinks(t.Context(), there.store, ImportOptions{}); err != nil || got.Links != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, _ := w.linkdb(); !got[storedLink{to, from, importedSegment}] {
+		t.Errorf("linkdb has %v", got)
 	}
 }
 
