@@ -278,3 +278,34 @@ func copyDir(t *testing.T, from, to string) {
 		t.Fatal(err)
 	}
 }
+
+// TestDamagedLog: where the log of a killed process is damaged, a repair says that something is lost: what was written
+// last is nowhere else.
+func TestDamagedLog(t *testing.T) {
+	web := anyHostWeb(t, 2, 3)
+	o, _ := crawled(t, web)
+	killed := web.options(dataDir(t))
+	e := open(t, o)
+	if _, err := e.Inject(ctx, seeds("http://never.example/")); err != nil {
+		t.Fatal(err)
+	}
+	copyDir(t, o.Dir, killed.Dir)
+	mustClose(t, e)
+	logs, err := filepath.Glob(filepath.Join(killed.Dir, "store", "*.log"))
+	if err != nil || len(logs) == 0 {
+		t.Fatal(logs, err)
+	}
+	log := logs[len(logs)-1]
+	b, err := os.ReadFile(log)
+	if err != nil || len(b) < 30 {
+		t.Fatalf("%s has %d bytes, %v", log, len(b), err)
+	}
+	b[25] ^= 1
+	if err := os.WriteFile(log, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := engine.Repair(ctx, killed)
+	if err != nil || r.Left.Problems > 0 || r.Gaps != 1 || !strings.Contains(r.String(), "inject the seeds again") {
+		t.Errorf("%v: %s\n%s", err, r, r.Left)
+	}
+}

@@ -114,6 +114,9 @@ func (o Options) renew(ctx context.Context, r *RepairReport) (err error) {
 	r.Unread = old == nil && !errors.Is(err, ErrNoStore)
 	made, err := o.rebuild(ctx, old)
 	r.Gaps = made.gaps + made.restored.Gaps
+	if old != nil && old.LogFault() != nil {
+		r.Gaps++
+	}
 	r.Rebuild, r.Kept, r.Due = made.RebuildReport, made.restored.Records, made.restored.Due
 	if err != nil {
 		return err

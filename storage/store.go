@@ -42,6 +42,7 @@ type Store struct {
 	closings closings
 	readOnly bool
 	salvage  bool
+	logFault error // see LogFault
 	fsCloser io.Closer
 	sorting  int64 // memory of a Sorter of the store's own, in bytes
 
@@ -162,6 +163,7 @@ func (s *Store) checkFiles(o *Options) error {
 		return err
 	}
 	if o.Salvage {
+		s.logFault = checkLogs(s.fs, s.dir, names)
 		s.fs = withLostMarkers(s.fs, s.dir, names)
 		return nil
 	}
@@ -320,6 +322,10 @@ func (s *Store) Dir() string { return s.dir }
 
 // Err returns the error because of which the store refuses writes (ErrFatal or ErrCorrupt), or nil.
 func (s *Store) Err() error { return s.health.writable() }
+
+// LogFault is the damage of the log of a store that was opened with Options.Salvage; nil: there is none. What was
+// written behind it is lost, and nothing else tells: reads see what the store had before.
+func (s *Store) LogFault() error { return s.logFault }
 
 // usable must be called before every use: Pebble panics when used after Close.
 func (s *Store) usable() error {
