@@ -202,10 +202,13 @@ func (w *work) replay(ctx context.Context, old *oldStore, r *rebuilt) error {
 }
 
 // inheritRows copies what is beside records and not in WARC files either: pages whose depth fell, what is known of
-// hosts, links of other directories, and what index writers were sent.
+// hosts and what they have cost, links of other directories, and what index writers were sent.
 func (w *work) inheritRows(ctx context.Context, old *oldStore, r *rebuilt) error {
 	gaps, err := w.phases.RestoreLinks(ctx, old.Store)
 	r.gaps += gaps
+	if err == nil {
+		err = w.phases.RestoreCosts(ctx, old.Store)
+	}
 	for _, rows := range []struct {
 		of    storage.Range
 		check func(key, value []byte) error

@@ -324,8 +324,8 @@ func TestRepairKeepsStrays(t *testing.T) {
 	}
 }
 
-// TestRepairForeign: links of another directory, which no WARC file has, survive a repair: those that are in linkdb and
-// those that are withheld.
+// TestRepairForeign: what came from another directory, and no WARC file has, survives a repair: links in linkdb, links
+// that are withheld, and what fetching hosts has cost.
 func TestRepairForeign(t *testing.T) {
 	fs := storage.NewMemFS()
 	_, options := splitWeb(t, fs, 40)
@@ -348,10 +348,10 @@ func TestRepairForeign(t *testing.T) {
 	}
 	e = open(t, o)
 	urls := plan(t, e)
-	want := inlinksOf(t, e, urls)
+	want, costs := inlinksOf(t, e, urls), hostCosts(t, e)
 	mustClose(t, e)
-	if len(want) == 0 {
-		t.Fatal("no links")
+	if len(want) == 0 || !strings.Contains(costs, "received") {
+		t.Fatalf("%d links, costs %q", len(want), costs)
 	}
 	r, err := engine.Repair(ctx, o)
 	if err != nil || r.Found.Problems != 1 || r.Left.Problems > 0 {
@@ -362,7 +362,66 @@ func TestRepairForeign(t *testing.T) {
 	if got := inlinksOf(t, e, urls); !slices.Equal(got, want) {
 		t.Errorf("%d links are left of %d", len(got), len(want))
 	}
+	if got := hostCosts(t, e); got != costs {
+		t.Errorf("hosts have cost\n%s\nwant\n%s", got, costs)
+	}
 	if _, ok, err := e.Store().Get(storage.WithheldRange(), withheld, nil); !ok || err != nil {
 		t.Errorf("withheld links are lost: %v", err)
 	}
+}
+
+// TestRepairLinkdb: links that the WARC files have are not lost with a table of linkdb, and no repair says so.
+func TestRepairLinkdb(t *testing.T) {
+	whole, _ := crawled(t, anyHostWeb(t, 3, 5))
+	tables, err := filepath.Glob(filepath.Join(whole.Dir, "store", "*.sst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		o := whole
+		o.Dir = dataDir(t)
+		copyDir(t, whole.Dir, o.Dir)
+		b, err := os.ReadFile(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[10] ^= 1
+		if err := os.WriteFile(filepath.Join(o.Dir, "store", filepath.Base(table)), b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		found, err := engine.Verify(ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		linkdb := func(k engine.ProblemsFound) bool { return k.Kind == "linkdb" }
+		if !slices.ContainsFunc(found.Kinds, linkdb) {
+			continue
+		}
+		r, err := engine.Repair(ctx, o)
+		if err != nil || r.Left.Problems > 0 || r.Gaps > 0 {
+			t.Errorf("%v: %s\n%s", err, r, r.Left)
+		}
+		return
+	}
+	t.Error("no table of linkdb")
+}
+
+// hostCosts says what fetching each host has cost.
+func hostCosts(t *testing.T, e *engine.Engine) string {
+	t.Helper()
+	var all strings.Builder
+	sc := e.Store().Scan(storage.HostCountsRange(), nil, nil)
+	for sc.Next() {
+		var c storage.HostCounts
+		if err := storage.DecodeHostCounts(sc.Value(), &c); err != nil {
+			t.Fatal(err)
+		}
+		if c.Bytes > 0 {
+			fmt.Fprintf(&all, "%s %d bytes received in %d ms\n", sc.Key(), c.Bytes, c.TookMS)
+		}
+	}
+	if err := sc.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
 }

@@ -344,6 +344,34 @@ func lost(r *storage.Record) bool {
 	return r.Status == storage.StatusUnfetched && r.Segment == 0 && r.LastFetch != 0 && r.Retries == 0
 }
 
+// RestoreCosts brings what fetching hosts has cost from a damaged store into one that was made of WARC files, which
+// have less of it: purges removed some, and other directories spent some. It comes after Restore. What cannot be read
+// stays what it is by the files.
+func (p *Phases) RestoreCosts(ctx context.Context, old *storage.Store) (err error) {
+	hosts := storage.HostCountsRange()
+	ing, known := p.env.Store.NewIngestion(), storage.NewFinder(p.env.Store, hosts)
+	defer ing.Abort()
+	defer func() { err = errors.Join(err, known.Close()) }()
+	var there, counts storage.HostCounts
+	_, err = old.Salvage(hosts, storage.Beyond, func(host, value []byte) error {
+		now, err := known.Find(host)
+		if err != nil || now == nil || storage.DecodeHostCounts(value, &there) != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+		if err := storage.DecodeHostCounts(now, &counts); err != nil || !counts.MergeSpent(&there) {
+			return errors.Join(ctx.Err(), err)
+		}
+		return ing.Table(hosts).Set(host, storage.AppendHostCounts(nil, &counts))
+	})
+	if err == nil {
+		err = ing.Commit()
+	}
+	if err != nil {
+		return fmt.Errorf("restoring what hosts have cost: %w", err)
+	}
+	return nil
+}
+
 // Unknown returns the URLs whose outcomes a sealed segment has and crawldb does not know. In a crawl every URL is known
 // before it is fetched; when a store is made of WARC files alone, those were injected: seeds.
 func (p *Phases) Unknown(ctx context.Context, segment uint32) (urls []string, err error) {
