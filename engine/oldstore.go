@@ -26,18 +26,22 @@ type oldStore struct {
 	sizes   map[string]int64           // where the last of them ends in a file, by name
 	deleted map[uint32]bool            // segments that hold records of deleted pages
 	lists   []storage.Segment          // open segments that have a fetchlist
+	known   map[uint32]bool            // segments of which something can be read
+	gaps    uint64                     // damaged places between them
 }
 
-// newOldStore reads what is known of segments. Without a list of them nothing else can be relied on: the result is nil.
-func newOldStore(s *storage.Store) *oldStore {
-	list, err := s.SegmentList()
-	if err != nil {
-		return nil
-	}
+// newOldStore reads what is known of segments, as far as that can be read.
+func newOldStore(s *storage.Store) (*oldStore, error) {
 	o := &oldStore{
 		Store: s, updated: map[uint32]bool{}, sealed: map[uint32]storage.Segment{}, sizes: map[string]int64{},
+		known: map[uint32]bool{},
+	}
+	list, gaps, err := s.SalvageSegments()
+	if o.gaps = gaps; err != nil {
+		return nil, err
 	}
 	for _, seg := range list {
+		o.known[seg.Number] = true
 		if seg.State >= storage.SegmentUpdated {
 			o.updated[seg.Number] = true
 		}
@@ -52,7 +56,13 @@ func newOldStore(s *storage.Store) *oldStore {
 		}
 	}
 	o.deleted, _ = s.DeletedIn() // what cannot be read is not known
-	return o
+	return o, nil
+}
+
+// hasUpdated reports whether crawldb has the outcomes of a segment, or may have them: where it has not, those of the
+// WARC files count as later ones.
+func (o *oldStore) hasUpdated(number uint32) bool {
+	return o.updated[number] || o.gaps > 0 && !o.known[number]
 }
 
 // size is where the last sealed segment ends in a file; 0: none is in it.

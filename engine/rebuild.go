@@ -164,22 +164,23 @@ func (w *work) replay(ctx context.Context, old *oldStore, r *rebuilt) error {
 		return err
 	}
 	for _, seg := range list {
-		if old == nil || old.updated[seg.Number] {
+		if old == nil || old.hasUpdated(seg.Number) {
 			if err := w.replaySegment(ctx, seg.Number, old, old == nil, r); err != nil {
 				return err
 			}
 		}
 	}
 	if old != nil {
-		if r.restored, err = w.phases.Restore(ctx, old.Store); err != nil {
+		if r.restored, err = w.phases.Restore(ctx, old.Store, old.gaps == 0); err != nil {
 			return err
 		}
+		r.gaps += old.gaps
 		if err := w.inheritRows(ctx, old, r); err != nil {
 			return err
 		}
 	}
 	for _, seg := range list {
-		if old != nil && !old.updated[seg.Number] {
+		if old != nil && !old.hasUpdated(seg.Number) {
 			if err := w.replaySegment(ctx, seg.Number, old, false, r); err != nil {
 				return err
 			}

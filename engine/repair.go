@@ -107,7 +107,9 @@ func (o Options) renew(ctx context.Context, r *RepairReport) (err error) {
 	switch {
 	case err == nil:
 		defer func() { err = errors.Join(err, s.Close()) }()
-		old = newOldStore(s)
+		if old, err = newOldStore(s); err != nil {
+			return err
+		}
 	case !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNoStore):
 		return err
 	}

@@ -370,17 +370,52 @@ func TestRepairForeign(t *testing.T) {
 	}
 }
 
+// TestRepairSegments: a store whose list of segments cannot be read is read nevertheless, and the report says that
+// something is lost.
+func TestRepairSegments(t *testing.T) {
+	whole, want := crawled(t, anyHostWeb(t, 3, 5))
+	e := open(t, whole)
+	const unfetched = "http://never.example/"
+	if _, err := e.Inject(ctx, seeds(unfetched+"\tnutch.score=7")); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, e)
+	o := damagedRange(t, whole, "segments")
+	r, err := engine.Repair(ctx, o)
+	if err != nil || r.Left.Problems > 0 || r.Unread || r.Gaps == 0 || r.Kept == 0 || r.Due > 0 {
+		t.Fatalf("%v: %s\n%s", err, r, r.Left)
+	}
+	e = open(t, o)
+	defer mustClose(t, e)
+	if kept, err := e.Inspect().Record(unfetched); err != nil || kept.Score != 7 {
+		t.Errorf("%+v, %v", kept, err)
+	}
+	if _, err := e.Delete(ctx, unfetched); err != nil {
+		t.Fatal(err)
+	}
+	sameDigest(t, digest(t, e), want)
+}
+
 // TestRepairLinkdb: links that the WARC files have are not lost with a table of linkdb, and no repair says so.
 func TestRepairLinkdb(t *testing.T) {
 	whole, _ := crawled(t, anyHostWeb(t, 3, 5))
-	tables, err := filepath.Glob(filepath.Join(whole.Dir, "store", "*.sst"))
+	r, err := engine.Repair(ctx, damagedRange(t, whole, "linkdb"))
+	if err != nil || r.Left.Problems > 0 || r.Gaps > 0 {
+		t.Errorf("%v: %s\n%s", err, r, r.Left)
+	}
+}
+
+// damagedRange copies a directory and damages a table of a range in the copy.
+func damagedRange(t *testing.T, o engine.Options, name string) engine.Options {
+	t.Helper()
+	tables, err := filepath.Glob(filepath.Join(o.Dir, "store", "*.sst"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	whole := o.Dir
 	for _, table := range tables {
-		o := whole
 		o.Dir = dataDir(t)
-		copyDir(t, whole.Dir, o.Dir)
+		copyDir(t, whole, o.Dir)
 		b, err := os.ReadFile(table)
 		if err != nil {
 			t.Fatal(err)
@@ -393,17 +428,12 @@ func TestRepairLinkdb(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		linkdb := func(k engine.ProblemsFound) bool { return k.Kind == "linkdb" }
-		if !slices.ContainsFunc(found.Kinds, linkdb) {
-			continue
+		if slices.ContainsFunc(found.Kinds, func(k engine.ProblemsFound) bool { return k.Kind == name }) {
+			return o
 		}
-		r, err := engine.Repair(ctx, o)
-		if err != nil || r.Left.Problems > 0 || r.Gaps > 0 {
-			t.Errorf("%v: %s\n%s", err, r, r.Left)
-		}
-		return
 	}
-	t.Error("no table of linkdb")
+	t.Fatalf("no table of %s", name)
+	return o
 }
 
 // hostCosts says what fetching each host has cost.

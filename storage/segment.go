@@ -5,6 +5,7 @@ package storage
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -233,6 +234,33 @@ func (v *reads) SegmentList() ([]Segment, error) {
 		list = append(list, seg)
 	}
 	return list, sc.Err()
+}
+
+// SalvageSegments returns the segments of a damaged store that can be read, in order of number, and the number of
+// damaged places between them.
+func (s *Store) SalvageSegments() (list []Segment, gaps uint64, err error) {
+	step := uint32(0) // from a segment that can be read, farther each time
+	next := func(after []byte) []byte {
+		number := uint32(0)
+		if len(after) == 4 {
+			number = binary.BigEndian.Uint32(after)
+		}
+		if step = max(2*step, 1); number > math.MaxUint32-step {
+			return nil
+		}
+		return AppendSegmentKey(nil, number+step)
+	}
+	gaps, err = s.Salvage(Segments(), next, func(key, value []byte) error {
+		step = 0
+		if len(key) != 4 {
+			return nil
+		}
+		if seg, err := DecodeSegment(binary.BigEndian.Uint32(key), value); err == nil {
+			list = append(list, seg)
+		}
+		return nil
+	})
+	return list, gaps, err
 }
 
 // NextSegmentNumber returns the number after the highest in use, 1 in an empty store. It reserves

@@ -25,8 +25,9 @@ type Restored struct {
 // right in the new store: the old one may name a page that is lost. Such a page is due, without validators. Where all
 // records of the old store can be read, what it does not have was deleted.
 //
-// The new store must have been made of the segments that the old one had updated, and of no others.
-func (p *Phases) Restore(ctx context.Context, old *storage.Store) (Restored, error) {
+// The new store must have been made of the segments that the old one had updated, and of no others. If that is not
+// certain, nothing counts as deleted.
+func (p *Phases) Restore(ctx context.Context, old *storage.Store, certain bool) (Restored, error) {
 	r := restoring{p: p, now: p.now(), signatures: p.env.Sorter(storage.FoldLast), old: p.env.Sorter(storage.FoldLast)}
 	defer r.signatures.Close()
 	defer r.old.Close()
@@ -37,7 +38,7 @@ func (p *Phases) Restore(ctx context.Context, old *storage.Store) (Restored, err
 		gaps, err = old.Salvage(storage.WithheldRange(), storage.Beyond, func(_, _ []byte) error { return ctx.Err() })
 		r.result.Gaps += gaps
 	}
-	if err == nil && r.result.Gaps == 0 {
+	if err == nil && r.result.Gaps == 0 && certain {
 		err = r.remove(ctx, old)
 	}
 	if err == nil {
