@@ -85,7 +85,7 @@ func TestGuard(t *testing.T) {
 		}
 		for name, value := range map[string]string{
 			"Content-Security-Policy": contentPolicy, "X-Content-Type-Options": "nosniff",
-			"Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
+			"Referrer-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
 			"Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store",
 		} {
 			if got := answer.Header.Get(name); got != value {

@@ -149,3 +149,20 @@ func TestPagesLast(t *testing.T) {
 		}
 	}
 }
+
+// TestOriginOfForm: a button works where a browser says of its form no more than the origin, as over HTTP to another
+// machine. What it says is "null" where the page's policy is no-referrer (Fetch, "append a request Origin header").
+func TestOriginOfForm(t *testing.T) {
+	h := New(opened(t, t.TempDir()), Options{Token: testToken})
+	answer := answered(h, request("GET", "/crawl", "", nil))
+	page, err := io.ReadAll(answer.Body)
+	must(t, err)
+	origin := "http://127.0.0.1:8080"
+	if answer.Header.Get("Referrer-Policy") == "no-referrer" ||
+		strings.Contains(string(page), `<meta name="referrer" content="no-referrer">`) {
+		origin = "null"
+	}
+	if answer := press(h, "pause", nil, true, origin); answer.StatusCode != http.StatusSeeOther {
+		t.Errorf("a form with the origin %s: %s", origin, answer.Status)
+	}
+}

@@ -173,6 +173,22 @@ async function crawling() {
   await shut(page);
 }
 
+// named presses a button of a server that has a name, over HTTP: of its form a browser says the origin and no more.
+async function named(base) {
+  const own = new URL(base);
+  own.hostname = "seine.example";
+  const page = await open(own.origin);
+  page.expected = /Cross-Origin-Opener-Policy/; // which counts over TLS
+  await page.goto(own.href);
+  await page.goto(own.origin + "/crawl");
+  await Promise.all([page.waitForNavigation(), page.$eval('form[action$="/act/rate"]', (form) => {
+    form.delay.value = "2";
+    form.querySelector("button").click();
+  })]);
+  check("a button of a server with a name", (await value(page, "main")).includes("The rate is set."), await value(page, "main"));
+  await shut(page);
+}
+
 // besieged crawls the attacks, and looks at the dashboard meanwhile.
 async function besieged(flags, site) {
   const crawl = run("crawl", "--dir", "data", "--serve", "127.0.0.1:0", "--delay", "150ms", ...flags);
@@ -197,8 +213,8 @@ try {
   await done("crawl", "--dir", "data", "--delay", "0s", ...flags);
   const host = new URL(attacks.root).host, site = { host, url: `http://${host}/` };
   await besieged(attacks);
-  const base = await address(run("serve", "--dir", "data", "--addr", "127.0.0.1:0"));
-  const parts = [searching, looking, printing, walked, clicked, foreign, alive, crawling].filter(({ name }) => !process.env.PART || process.env.PART.split(",").includes(name));
+  const base = await address(run("serve", "--dir", "data", "--addr", "127.0.0.1:0", "--host-name", "seine.example"));
+  const parts = [searching, looking, printing, walked, clicked, foreign, alive, named, crawling].filter(({ name }) => !process.env.PART || process.env.PART.split(",").includes(name));
   for (const part of parts) {
     const began = Date.now();
     await within(300, part(base, site)).catch((e) => check(part.name, false, e.stack));
