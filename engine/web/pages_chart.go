@@ -37,7 +37,12 @@ func newAxis(samples []engine.Sample, span time.Duration, now time.Time) axis {
 	if a.past = now.Sub(a.To) >= time.Minute; !a.past && now.After(a.To) { // else the clock was set back
 		a.To = now
 	}
-	a.From = samples[0].Time.Add(-seconds(samples[0].Seconds))
+	a.From = a.To
+	for _, s := range samples { // where the clock was set back, the oldest sample is not the first in time
+		if from := s.Time.Add(-seconds(s.Seconds)); from.Before(a.From) {
+			a.From = from
+		}
+	}
 	if span > 0 && a.To.Sub(a.From) > span {
 		a.From = a.To.Add(-span)
 	}

@@ -143,6 +143,28 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// TestClockSetBack: where the clock was set back during a crawl, charts show the time since, up to now.
+func TestClockSetBack(t *testing.T) {
+	start := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
+	back := start.Add(-time.Minute)
+	var samples []engine.Sample
+	for i := 1; i <= 300; i++ {
+		samples = append(samples, engine.Sample{Time: start.Add(time.Duration(i) * time.Second), Seconds: 1})
+	}
+	for i := 1; i <= 10; i++ {
+		samples = append(samples, engine.Sample{
+			Time: back.Add(time.Duration(i) * time.Second), Seconds: 1, PagesPerSecond: 7,
+		})
+	}
+	for _, span := range []time.Duration{0, 10 * time.Minute} {
+		a := newAxis(samples, span, back.Add(10*time.Second))
+		c := a.draw("Pages", 0, false, rateText, series{"", func(s *engine.Sample) float64 { return s.PagesPerSecond }})
+		if !a.From.Equal(back) || !a.To.Equal(back.Add(10*time.Second)) || c.Now != "7.00" || len(a.Steps) != 10 {
+			t.Errorf("from %v to %v in %d steps, now %s", a.From, a.To, len(a.Steps), c.Now)
+		}
+	}
+}
+
 // TestCharts: samples are means in steps of one axis, gaps stay gaps, stacked lines add up, and the top is round.
 func TestCharts(t *testing.T) {
 	start := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
