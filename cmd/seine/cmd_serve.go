@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"sync"
 	"syscall"
@@ -133,7 +134,7 @@ func (c *console) serveHandler(
 	dir, addr string, reads bool, make func(token string) http.Handler,
 ) (end func() error, err error) {
 	token, err := web.Token(dir)
-	query := "?token=" + token
+	query := "?token=" + url.QueryEscape(token) // its owner may have written another
 	if err != nil && reads {
 		token, query, err = "", "", nil
 	}

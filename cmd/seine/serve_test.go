@@ -11,6 +11,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -172,4 +174,34 @@ func getText(t *testing.T, address string) string {
 		t.Fatalf("%s: %s, %v", address, text, err)
 	}
 	return string(text)
+}
+
+// TestServeToken: the address that a server prints opens a session, whatever the token is that its owner has written.
+func TestServeToken(t *testing.T) {
+	dir := t.TempDir()
+	e, err := engine.Open(engine.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if err := os.WriteFile(filepath.Join(dir, "token"), []byte("a+b/c= &d#e%f\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var says bytes.Buffer
+	c := &console{err: newScreen(&says)}
+	end, err := c.serve(e, dir, "127.0.0.1:0", web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, address, _ := strings.Cut(strings.TrimSpace(says.String()), "open ")
+	stay := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if r, err := stay.Get(address); err != nil {
+		t.Error(err)
+	} else if r.Body.Close(); r.StatusCode != http.StatusSeeOther || len(r.Cookies()) != 1 {
+		t.Errorf("%s: %s, %v", address, r.Status, r.Cookies())
+	}
+	stay.CloseIdleConnections()
+	if err := end(); err != nil {
+		t.Error(err)
+	}
 }
