@@ -164,5 +164,5 @@ var listRoutes = []route{{
 	},
 	body: &body{about: "lines of URLs; or several files: a part urls, then a part for each",
 		types: []string{"text/plain", "multipart/form-data"}},
-	raw: []string{ndjson}, lasts: true, do: (*Handler).dedupURLs,
+	result: listedLine{}, raw: []string{ndjson}, lasts: true, do: (*Handler).dedupURLs,
 }}

@@ -33,6 +33,15 @@ func TestDedupURLs(t *testing.T) {
 	if status != 200 || kind != ndjson || !strings.HasPrefix(last, `{"lines":4,"known":1,"new":1,"duplicates":1,`) {
 		t.Errorf("status %d, %s\n%s", status, kind, text)
 	}
+	d, at := described(t), slices.IndexFunc(routes, func(r route) bool { return r.name == "dedup_urls" })
+	v := &validator{d["components"].(object)["schemas"].(object)}
+	notUTF8 := lines + s.url + "/\xff\n"
+	for _, query := range []string{"", "?lists=new,known,duplicates,refused"} {
+		status, kind, text := s.ask("POST", "/dedup-urls"+query, notUTF8, plain...)
+		if err := permits(d, v, &routes[at], status, kind, text); err != nil {
+			t.Errorf("%v in %s", err, text)
+		}
+	}
 	sorted := func(text string) string {
 		list := strings.SplitAfter(text, "\n")
 		out := ""

@@ -93,18 +93,13 @@ func (s *schemas) responses(r *route) object {
 		item = s.answer(r.result)
 		content["application/json"] = object{"schema": item}
 	}
+	if r.raw != nil {
+		content = object{}
+	}
 	for _, t := range r.raw {
 		content[t] = object{"schema": object{"type": "string"}}
 		if t == ndjson {
-			content[t] = object{"schema": object{
-				"type": "object", "required": []string{"id", "version"},
-				"additionalProperties": object{"anyOf": []any{
-					object{"type": []string{"string", "number", "boolean"}},
-					object{"type": "array", "items": object{"type": "string"}},
-				}},
-				"description": "a document as index writers get it; stored_ begins the names of stored fields",
-				"properties":  object{"id": object{"type": "string"}, "version": object{"type": "integer"}},
-			}}
+			content[t] = object{"schema": linesOf(item)}
 		}
 	}
 	if r.list {
@@ -116,11 +111,7 @@ func (s *schemas) responses(r *route) object {
 					"which pages of this list do not reach; a stream has all"},
 			},
 		}}
-		content[ndjson] = object{"schema": object{"anyOf": []any{item, object{
-			"type": "object", "required": []string{"problem"},
-			"description": "the last line, if an error ends the stream",
-			"properties":  object{"problem": object{"$ref": "#/components/schemas/Problem"}},
-		}}}}
+		content[ndjson] = object{"schema": linesOf(item)}
 	}
 	if r.events {
 		content = object{"text/event-stream": object{"schema": object{"type": "string"}}}
@@ -140,6 +131,27 @@ func (s *schemas) responses(r *route) object {
 		"content":     object{"text/plain; charset=utf-8": object{"schema": object{"type": "string"}}},
 	}
 	return all
+}
+
+// linesOf is the schema of the lines of a stream of items; nil: of documents, whose export has its problem in a
+// trailer.
+func linesOf(item object) object {
+	if item == nil {
+		return object{
+			"type": "object", "required": []string{"id", "version"},
+			"additionalProperties": object{"anyOf": []any{
+				object{"type": []string{"string", "number", "boolean"}},
+				object{"type": "array", "items": object{"type": "string"}},
+			}},
+			"description": "a document as index writers get it; stored_ begins the names of stored fields",
+			"properties":  object{"id": object{"type": "string"}, "version": object{"type": "integer"}},
+		}
+	}
+	return object{"anyOf": []any{item, object{
+		"type": "object", "required": []string{"problem"},
+		"description": "the last line, if an error ends the stream",
+		"properties":  object{"problem": object{"$ref": "#/components/schemas/Problem"}},
+	}}}
 }
 
 // ofBody is the schema of a body: its lists have at least one entry.

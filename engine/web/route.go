@@ -23,7 +23,7 @@ type route struct {
 	about        string
 	params       []param
 	body         *body
-	result       any // a value of the type of the answer; for a list, of its entries
+	result       any // a value of the type of the answer; for a list or a raw stream of JSON, of its entries
 	list         bool
 	raw          []string // media types of an answer that is no JSON value
 	events       bool     // the answer is a stream of events, until the client goes away

@@ -24,6 +24,7 @@ var ofOwn = map[reflect.Type]object{
 	reflect.TypeFor[engine.StageCPU]():        {"type": "object", "additionalProperties": object{"type": "number"}},
 	reflect.TypeFor[storage.Status]():         {"type": "string", "enum": append(statusNames(), "")},
 	reflect.TypeFor[json.RawMessage]():        {},
+	reflect.TypeFor[[]byte]():                 {"type": "string", "contentEncoding": "base64"},
 	reflect.TypeFor[encoding.TextMarshaler](): {"type": "string"},
 }
 
