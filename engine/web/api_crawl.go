@@ -103,7 +103,7 @@ func writeEvent(w http.ResponseWriter, control *http.ResponseController, s engin
 	if _, err := fmt.Fprintf(w, "event: status\ndata: %s\n\n", data); err != nil {
 		return err
 	}
-	return control.Flush()
+	return flush(control)
 }
 
 func (h *Handler) blocked(*call) (any, error) {

@@ -3,6 +3,7 @@
 package web
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
 )
@@ -210,5 +212,22 @@ func TestEventsUnbuffered(t *testing.T) {
 	answer := answered(h, request(http.MethodHead, apiPath+"/events", "", nil))
 	if got := answer.Header.Get("X-Accel-Buffering"); answer.StatusCode != http.StatusOK || got != "no" {
 		t.Errorf("status %d, X-Accel-Buffering %q", answer.StatusCode, got)
+	}
+}
+
+// TestStreamUnflushed: behind a writer of a program that can only write, streams go on.
+func TestStreamUnflushed(t *testing.T) {
+	type only struct{ http.ResponseWriter }
+	answer := httptest.NewRecorder()
+	control := http.NewResponseController(only{answer})
+	w := &lineWriter{d: deadlines{control}, patience: stallTime}
+	w.b = bufio.NewWriter(&deadlineWriter{only{answer}, w})
+	for _, line := range []int{1, 2} {
+		w.flushed = time.Time{} // the line before was sent long ago
+		must(t, w.write(line))
+	}
+	must(t, writeEvent(only{answer}, control, engine.Status{}))
+	if text := answer.Body.String(); !strings.HasPrefix(text, "1\n2\nevent: status\n") {
+		t.Errorf("%.100s", text)
 	}
 }

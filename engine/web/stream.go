@@ -5,6 +5,7 @@ package web
 import (
 	"bufio"
 	"encoding/base64"
+	"errors"
 	"iter"
 	"mime"
 	"net/http"
@@ -219,7 +220,16 @@ func (w *lineWriter) write(v any) error {
 		if err := w.b.Flush(); err != nil {
 			return err
 		}
-		return w.d.c.Flush()
+		return flush(w.d.c)
+	}
+	return nil
+}
+
+// flush sends what was written, where a server can be told to. One whose program has put a writer of its own around it
+// that cannot pass this on, as many do to log requests, sends it when there is more.
+func flush(c *http.ResponseController) error {
+	if err := c.Flush(); !errors.Is(err, http.ErrNotSupported) {
+		return err
 	}
 	return nil
 }
