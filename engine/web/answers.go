@@ -16,12 +16,12 @@ import (
 // answering is a request whose answer may be one that engine.Answers has kept. It is the same for all who ask: pages
 // and answers of searches do not depend on who asks, and what they show of the crawl is part of the key.
 type answering struct {
-	h   *Handler
-	key string
-	at  uint64 // what the index was before the answer was made
-	end func() // called when the answer is made, or cannot be
-	// flight is that of the answer. If another request should have made it and was refused, so is this one.
-	flight  *flight
+	h      *Handler
+	key    string
+	at     uint64  // what the index was before the answer was made
+	end    func()  // called when the answer is made, or cannot be
+	flight *flight // that this request makes; nil: another does
+	// refused says that another request should have made the answer and was refused: so is this one.
 	refused bool
 }
 
@@ -36,14 +36,16 @@ func (h *Handler) answeringOf(ctx context.Context, kind string, more ...string) 
 	a = answering{h: h, key: strings.Join(append([]string{kind, bounds, h.o.Prefix}, more...), "\x00"), end: func() {}}
 	body, a.at, ok = h.e.Answers().Get(a.key)
 	if !ok {
-		var other bool
-		if a.flight, a.end, other = h.flights.join(a.key); other {
+		flight, end, other := h.flights.join(a.key)
+		if a.end = end; other {
 			select {
-			case <-a.flight.over:
-				a.refused = a.flight.refused
+			case <-flight.over:
+				a.refused = flight.refused
 			case <-ctx.Done():
 			}
 			body, a.at, ok = h.e.Answers().Get(a.key) // else it is none to keep
+		} else {
+			a.flight = flight
 		}
 	}
 	if ok {
@@ -73,7 +75,7 @@ func (h *Handler) answer(
 		return err
 	})
 	var refusal *Problem
-	if errors.As(err, &refusal) && refusal.Code == busy().Code { // another says what is wrong
+	if kept.flight != nil && errors.As(err, &refusal) && refusal.Code == busy().Code { // another says what is wrong
 		kept.flight.refused = true // before end
 	}
 	if err == nil && lasting {

@@ -179,3 +179,15 @@ func TestFlightsWrong(t *testing.T) {
 		t.Errorf("%v; the others are refused: %t", err, of.refused)
 	}
 }
+
+// TestFlightsAfter: who waited for an answer in vain and is refused then has nobody else refused that waited, too.
+func TestFlightsAfter(t *testing.T) {
+	h := New(opened(t, t.TempDir()), Options{})
+	of := &flight{over: make(chan struct{})}
+	close(of.over)
+	h.flights.byKey["test\x00tcp\x00"] = of // as for those that wait
+	_, err := h.answer(t.Context(), func() ([]byte, bool, error) { return nil, false, busy() }, "test")
+	if err == nil || of.refused {
+		t.Errorf("%v; the others are refused: %t", err, of.refused)
+	}
+}
