@@ -10,8 +10,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
@@ -333,6 +335,32 @@ func TestBodyEnds(t *testing.T) {
 		r.Body = io.NopCloser(body)
 		if answer := answered(h, r); answer.StatusCode != 200 || !body.ended {
 			t.Errorf("%s: status %d, the body is read to its end: %v", path, answer.StatusCode, body.ended)
+		}
+	}
+}
+
+// TestBodyStops: a body of which no more comes is a fault of who sends it, in whatever form and wherever it is read.
+func TestBodyStops(t *testing.T) {
+	h := New(opened(t, t.TempDir()), Options{Token: testToken})
+	for kind, begins := range map[string]string{
+		"text/plain":       "http://a.example/\n",
+		"application/json": `{"urls":["http://a.example/"`,
+		"multipart/form-data; boundary=x": "--x\r\nContent-Disposition: form-data; name=urls\r\n\r\n\r\n" +
+			"--x\r\nContent-Disposition: form-data; name=file\r\n\r\nhttp://a.example/",
+	} {
+		path := "/seeds"
+		if strings.HasPrefix(kind, "multipart") {
+			path += "?file=a"
+		}
+		r := request("POST", apiPath+path, "", map[string]string{
+			"Content-Type": kind, "Authorization": "Bearer " + testToken,
+		})
+		r.Body = io.NopCloser(io.MultiReader(strings.NewReader(begins), iotest.ErrReader(os.ErrDeadlineExceeded)))
+		answer := answered(h, r)
+		text, err := io.ReadAll(answer.Body)
+		must(t, err)
+		if answer.StatusCode != 400 || !strings.Contains(string(text), "the body of the request: no more of it came") {
+			t.Errorf("%s: status %d: %s", kind, answer.StatusCode, text)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -215,6 +216,9 @@ func (b *patientBody) Read(p []byte) (int, error) {
 	_ = b.d.c.SetReadDeadline(time.Now().Add(b.patience))
 	n, err := b.ReadCloser.Read(p)
 	_ = b.d.c.SetReadDeadline(noDeadline)
+	if err != nil && err != io.EOF {
+		err = bodyProblem(err) // wherever it is read: it is no fault of the server
+	}
 	return n, err
 }
 
@@ -228,8 +232,12 @@ func wrongParameter(name, format string, args ...any) *Problem {
 // bodyProblem is the problem of a body that cannot be read.
 func bodyProblem(err error) *Problem {
 	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	var known *Problem
+	switch {
+	case errors.As(err, &large), errors.As(err, &known):
 		return problemOf(err)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = errors.New("no more of it came for too long")
 	}
 	return problem(http.StatusBadRequest, "body", "the body of the request: "+err.Error())
 }
