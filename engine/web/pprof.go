@@ -27,6 +27,7 @@ func (h *Handler) routeProfiles() {
 		}
 		defer leave()
 		h.lasting(w, r)
+		w = &patientWriter{w, deadlines{http.NewResponseController(w)}}
 		if p := profile(w, r); p != nil {
 			p.write(w)
 		}

@@ -208,6 +208,19 @@ func TestProxyPatience(t *testing.T) {
 	}
 }
 
+// TestProfilePatience: a client must take each part of a profile in stallTime, too.
+func TestProfilePatience(t *testing.T) {
+	h := New(opened(t, t.TempDir()), Options{Token: testToken})
+	for _, path := range []string{"/debug/pprof/heap", "/debug/pprof/goroutine?debug=2"} {
+		r := request("GET", path, "", map[string]string{"Authorization": "Bearer " + testToken})
+		w := &deadlineWatch{ResponseRecorder: httptest.NewRecorder()}
+		h.ServeHTTP(w, r)
+		if left := time.Until(w.latest); w.Code != 200 || left > stallTime || left < stallTime/2 {
+			t.Errorf("%s: status %d, a write may take %v", path, w.Code, left)
+		}
+	}
+}
+
 // TestProxyAddresses: feeds and the description of the search have the address that the client knows, with https if it
 // speaks TLS to this process, or to a server before it that says so.
 func TestProxyAddresses(t *testing.T) {
