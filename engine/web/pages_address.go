@@ -85,11 +85,9 @@ func readable(s string) string {
 			i = end
 			continue
 		}
-		for k, r := range raw {
-			size := utf8.RuneLen(r)
-			if r == utf8.RuneError {
-				size = 1
-			}
+		for k, size := 0, 0; k < len(raw); k += size {
+			var r rune
+			r, size = utf8.DecodeRuneInString(raw[k:])
 			shown := unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
 			if shown && r >= utf8.RuneSelf && r != utf8.RuneError {
 				b.WriteRune(r)

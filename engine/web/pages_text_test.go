@@ -58,6 +58,7 @@ func TestAddresses(t *testing.T) {
 		{"http://x.example/%22%3E%3Cscript%3E", "http://x.example/%22%3E%3Cscript%3E"},
 		{"http://x.example/%E2%80%AEgnp", "http://x.example/%E2%80%AEgnp"},
 		{"http://x.example/%ff%41", "http://x.example/%ff%41"},
+		{"http://x.example/a%EF%BF%BDb", "http://x.example/a%EF%BF%BDb"},
 		{"http://xn--bcher-kva.example:8080/", "http://bücher.example:8080/"},
 		{"http://xn--r8jz45g.example/", "http://例え.example/"},
 		{"http://xn--e1afmkfd.example/", "http://xn--e1afmkfd.example/"}, // Cyrillic below a Latin top
