@@ -166,9 +166,9 @@ func checkAddress(flag, addr string) error {
 // checkHostNames returns an error for what is more than a name: no Host header would be taken for it.
 func checkHostNames(names []string) error {
 	for _, name := range names {
-		if name == "" || strings.ContainsAny(name, ":/ ") {
-			return &usageError{fmt.Errorf("--host-name %q: want a name without scheme and port, such as search.example",
-				name)}
+		if name == "" || strings.ContainsAny(name, ":/ *") {
+			return &usageError{fmt.Errorf("--host-name %q: want a name without scheme, port and *, such as "+
+				"search.example", name)}
 		}
 	}
 	return nil

@@ -145,7 +145,8 @@ func TestWrongUse(t *testing.T) {
 		"bench scale --memory x":                 `--memory "x": want a size`,
 		// What init writes.
 		"crawl --serve 1:x --dir d a.b": `--serve "1:x": want an address and a port, such as 127.0.0.1:8080`,
-		"serve --host-name a:80":        `--host-name "a:80": want a name without scheme and port`,
+		"serve --host-name a:80":        `--host-name "a:80": want a name without scheme, port and *`,
+		"serve --host-name *.example":   `--host-name "*.example": want a name without scheme, port and *`,
 		"serve --addr=":                 `--addr "": want an address and a port, such as 127.0.0.1:8080`,
 		"init --dir d --memory 1MB":     `--memory "1MB": want 64MB`,
 		"init --dir d --hosts no-h":     `there is no file no-h`,

@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"golang.org/x/net/idna"
 )
 
 // contentPolicy lets a page load its own files and nothing else: no inline script or style, no frame around it.
@@ -78,6 +80,18 @@ func needsToken() *Problem {
 
 func readsOnly(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+// plainHosts are names as browsers send them: without a dot at the end, and other letters than ASCII in punycode.
+func plainHosts(names []string) (plain []string) {
+	for _, name := range names {
+		name = strings.TrimSuffix(name, ".")
+		if ascii, err := idna.Lookup.ToASCII(name); err == nil { // else it is none, or one that is only used at home
+			name = ascii
+		}
+		plain = append(plain, name)
+	}
+	return plain
 }
 
 // knownHost reports whether the Host header names this server. Any address does: a foreign page cannot have the origin

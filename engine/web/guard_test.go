@@ -39,7 +39,8 @@ func ours(h *Handler) *http.Cookie {
 // TestGuard: what reads is served by each name that cannot be foreign; what changes something needs the token, and from
 // a browser the same origin.
 func TestGuard(t *testing.T) {
-	h := New(opened(t, t.TempDir()), Options{Token: testToken, Hosts: []string{"Search.example"}})
+	names := []string{"Search.example", "Netz.Bücher.example."}
+	h := New(opened(t, t.TempDir()), Options{Token: testToken, Hosts: names})
 	bearer := "Bearer " + testToken
 	for _, c := range []struct {
 		method string
@@ -53,6 +54,7 @@ func TestGuard(t *testing.T) {
 		{"GET", map[string]string{"Host": "[::1]:80"}, 200, ""},
 		{"GET", map[string]string{"Host": "10.1.2.3:80"}, 200, ""},
 		{"GET", map[string]string{"Host": "search.example:8080"}, 200, ""},
+		{"GET", map[string]string{"Host": "netz.xn--bcher-kva.example:8080"}, 200, ""},
 		{"GET", map[string]string{"Host": "evil.example"}, 421, "host"},
 		{"GET", map[string]string{"Host": "127.0.0.1.evil.example"}, 421, "host"},
 		{"GET", map[string]string{"Host": "localhost.evil.example"}, 421, "host"},

@@ -103,7 +103,7 @@ func handlerOf(e *engine.Engine, o Options) *Handler {
 
 // guardOf makes a handler that has no routes yet.
 func guardOf(o Options) *Handler {
-	o.Prefix = cleanPrefix(o.Prefix)
+	o.Prefix, o.Hosts = cleanPrefix(o.Prefix), plainHosts(o.Hosts)
 	return &Handler{
 		o: o, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
 		workers: make(chan struct{}, workersMax),
