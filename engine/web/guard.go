@@ -120,10 +120,8 @@ func (h *Handler) permitted(r *http.Request) bool {
 	case h.o.Token == "":
 		return false
 	}
-	if scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
-		return equal(text, h.o.Token)
-	}
-	return h.hasSession(r)
+	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.EqualFold(scheme, "Bearer") && equal(text, h.o.Token) || h.hasSession(r)
 }
 
 // sessionCookie is the name of the cookie that a browser gets for the token. Browsers send a cookie to all ports of a

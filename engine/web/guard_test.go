@@ -72,6 +72,8 @@ func TestGuard(t *testing.T) {
 		{"POST", map[string]string{"Authorization": bearer, "Sec-Fetch-Site": "same-site"}, 403, "origin"},
 		{"POST", map[string]string{"Authorization": bearer, "Sec-Fetch-Site": "cross-site"}, 403, "origin"},
 		{"POST", map[string]string{"Cookie": ours(h).String()}, 200, ""},
+		// A server with accounts in front may send its own.
+		{"POST", map[string]string{"Cookie": ours(h).String(), "Authorization": "Bearer x"}, 200, ""},
 		{"POST", map[string]string{"Cookie": "seine-session=" + h.session("seine-session")}, 401, "token"},
 		{"POST", map[string]string{"Cookie": "seine-session-8080=" + h.session("seine-session-81")}, 401, "token"},
 		{"POST", map[string]string{"Cookie": ours(h).String(), "Host": "127.0.0.1:81"}, 401, "token"},
