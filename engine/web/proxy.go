@@ -34,7 +34,7 @@ func NewProxy(c *Client, o Options) http.Handler {
 	if c == nil {
 		h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 			h.deny(w, r, problem(http.StatusServiceUnavailable, "closed", "the process that had the data directory "+
-				"open has ended, and this one cannot open it yet: try again"))
+				"open has ended or is stopped, and this one cannot open it yet: try again"))
 		})
 		return h
 	}

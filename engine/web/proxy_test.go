@@ -288,7 +288,7 @@ func TestProxyDenies(t *testing.T) {
 	check("GET", "/crawl", "", ours, 503, `"closed"`, "ended")
 	check("GET", apiPath+"/index", "", ours, 503, `"closed"`, "")
 	h = NewProxy(nil, Options{Token: testToken}) // until somebody opens the directory
-	check("GET", "/crawl", "", ours, 503, `"closed"`, "cannot open it yet")
+	check("GET", "/crawl", "", ours, 503, `"closed"`, "has ended or is stopped, and this one cannot open it yet")
 	check("GET", "/?token=wrong", "", ours, 401, `"token"`, "needs the token")
 	if answer := answered(h.(*Handler), request("GET", "/healthz", "", nil)); answer.StatusCode != 200 {
 		t.Error("/healthz:", answer.Status)
