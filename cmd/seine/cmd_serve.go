@@ -144,7 +144,7 @@ func (c *console) serveHandler(
 	var lc net.ListenConfig
 	l, err := lc.Listen(context.Background(), "tcp", addr)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: give another address; with port 0 it is any free one", err)
 	}
 	s := web.Start(l, make(token))
 	fmt.Fprintf(c.err, "seine: open http://%s/%s\n", openable(l.Addr()), query)

@@ -205,3 +205,15 @@ func TestServeToken(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestServeTaken: where nobody can listen, the error says what to do.
+func TestServeTaken(t *testing.T) {
+	taken := httptest.NewServer(nil)
+	defer taken.Close()
+	at := taken.Listener.Addr().String()
+	_, err := (&console{}).serve(nil, t.TempDir(), at, web.Options{})
+	says := fmt.Sprint(err)
+	if !strings.Contains(says, at) || !strings.Contains(says, "with port 0 it is any free one") {
+		t.Error(says)
+	}
+}
