@@ -44,7 +44,8 @@ type Client struct {
 	answered atomic.Bool // a request, after that of Dial
 }
 
-// answerTime is how long a process may take to say that it is there, which costs it nothing. Tests shorten it.
+// answerTime is how long a process may take to say that it is there, or what its status is: both cost it little. Tests
+// shorten it.
 var answerTime = 10 * time.Second
 
 // Errors of a Client alone.
@@ -68,12 +69,8 @@ func Dial(ctx context.Context, dir string) (*Client, error) {
 	asked, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	response, err := c.send(asked, http.MethodGet, "/healthz", nil, nil, "")
-	if err != nil && asked.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("the process that has %s open does not answer: if it was stopped, as by Ctrl-Z, fg lets it "+
-			"go on", dir)
-	}
 	if err != nil {
-		return nil, err
+		return nil, c.unheard(asked, err)
 	}
 	response.Body.Close()
 	c.process = response.Header.Get(processHeader)
@@ -83,6 +80,15 @@ func Dial(ctx context.Context, dir string) (*Client, error) {
 			"seine %s: use the same", c.process, dir, version, engine.Version))
 	}
 	return c, nil
+}
+
+// unheard is the error of a request that had answerTime, until asked ended.
+func (c *Client) unheard(asked context.Context, err error) error {
+	if err != nil && asked.Err() != nil && c.ctx.Err() == nil {
+		return fmt.Errorf("the process that has %s open does not answer: if it was stopped, as by Ctrl-Z, fg lets it "+
+			"go on", c.dir)
+	}
+	return err
 }
 
 // Process is the number of the process that the client asks, as text.

@@ -317,7 +317,11 @@ func (c *Client) HostStory(ctx context.Context, host string) (s engine.HostStory
 }
 
 // Status is Inspector.Status.
-func (c *Client) Status() (s engine.Status, err error) { return s, c.get(c.ctx, "/status", nil, &s) }
+func (c *Client) Status() (s engine.Status, err error) {
+	asked, cancel := context.WithTimeout(c.ctx, answerTime)
+	defer cancel()
+	return s, c.unheard(asked, c.get(asked, "/status", nil, &s))
+}
 
 // Stop is Engine.Stop. It returns what the crawl does then, as Pause and Resume do.
 func (c *Client) Stop() (CrawlState, error) { return c.changeCrawl("stop") }

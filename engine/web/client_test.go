@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"slices"
 	"strings"
 	"syscall"
@@ -80,6 +81,37 @@ func TestDialStopped(t *testing.T) {
 	defer cancel()
 	if _, err := Dial(ctx, dir); err == nil || !strings.Contains(err.Error(), "does not answer: if it was stopped") {
 		t.Errorf("dialing: %v", err)
+	}
+}
+
+// TestStatusStopped: who looks at a process again and again is told when it is stopped, too.
+func TestStatusStopped(t *testing.T) {
+	dir := t.TempDir()
+	l, err := ListenSocket(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := make(chan bool)
+	server := Start(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if w.Header().Set(versionHeader, engine.Version); r.URL.Path != "/healthz" {
+			<-stopped
+		}
+	}))
+	defer func() {
+		close(stopped)
+		must(t, server.Close())
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	c, err := Dial(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { must(t, c.Close()) }()
+	defer func(was time.Duration) { answerTime = was }(answerTime)
+	answerTime = 10 * time.Millisecond
+	if _, err := c.Status(); err == nil || !strings.Contains(err.Error(), "does not answer: if it was stopped") {
+		t.Errorf("its status: %v", err)
 	}
 }
 
