@@ -119,7 +119,8 @@ type IndexOptions struct {
 	// that may be others since, which the phases note, unless there are live filters or index filters: nobody knows
 	// what these refuse or do by now.
 	Refresh bool
-	// EveryDocument makes Refresh look at all pages all the same, for example after what an index filter reads changed.
+	// EveryDocument makes Refresh look at all pages all the same. A document whose page, record and links are as before
+	// stays as it is: after an index filter changed, or what it reads, open the directory with RebuildIndex.
 	EveryDocument bool
 	// Resend makes the index writers get all documents again, for example after the other engine lost them.
 	Resend bool
