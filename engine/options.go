@@ -143,8 +143,8 @@ type Options struct {
 	GoneUnlinked, OrphanUnlinked time.Duration
 	// SettleEvery is how often a crawl settles beside its fetchers what it settles at its end: ranks (LinkRank),
 	// duplicates by scores, links that pages dropped, and the documents that others link to by new texts; pages that
-	// are fetched meanwhile are searchable after it. (What is gone or an orphan leaves at the end only.) 0 means 24
-	// hours, from one to the next; negative: at the end only.
+	// are fetched meanwhile are searchable after it, and index writers get what changed. (What is gone or an orphan
+	// leaves at the end only.) 0 means 24 hours, from one to the next; negative: at the end only.
 	SettleEvery time.Duration
 	// SeedScore is the score of seeds whose line has none, and of sitemaps (Nutch: db.score.injected); 0 means 1,
 	// negative means 0.

@@ -4,17 +4,20 @@ package engine_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
 )
 
 // TestSettleBeside: a page that others link to while a crawl goes on is found by their texts, and ranked by them,
-// before the crawl ends.
+// before the crawl ends, and index writers have them.
 func TestSettleBeside(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -36,6 +39,8 @@ func TestSettleBeside(t *testing.T) {
 		}
 	}
 	o.NoIndex, o.SettleEvery, o.LinkRank = false, 20*time.Millisecond, "page"
+	writer := newRemote(t)
+	o.IndexWriters = []policy.IndexWriter{writer}
 	e := open(t, o)
 	defer mustClose(t, e)
 	found := func(query string) (urls []string) {
@@ -64,6 +69,13 @@ func TestSettleBeside(t *testing.T) {
 	if s.Progress.Phase != "crawling" {
 		t.Error(s.Progress.Phase)
 	}
+	await(t, e, "the text of the link, in another engine", func(engine.Status) bool {
+		writer.mu.Lock()
+		defer writer.mu.Unlock()
+		return slices.ContainsFunc(slices.Collect(maps.Values(writer.docs)), func(d policy.IndexDocument) bool {
+			return slices.Contains(d.Anchors, "zebrafish")
+		})
+	})
 	after, err := e.Inspect().Record(site.URL + "/harbour")
 	if err != nil || after.Score <= before.Score {
 		t.Errorf("score %v, before it had a link %v: %v", after.Score, before.Score, err)

@@ -30,6 +30,7 @@ func (s settler) beside(ctx context.Context) error {
 		if err = s.w.mergeAllLinks(ctx); err == nil && !s.w.o.NoIndex {
 			x, err = s.w.buildUnmerged(ctx, IndexOptions{Segments: []uint32{}, Refresh: true})
 		}
+		x.Segments = nil // index writers are to look at all documents: any may have changed
 		return x, err
 	})
 }
