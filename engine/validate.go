@@ -83,6 +83,9 @@ func (o *Options) validate() error {
 	if _, err := phases.ParseDedupOrder(o.DedupOrder); err != nil {
 		fault("DedupOrder", o.DedupOrder, "%s", err)
 	}
+	if !slices.Contains(policy.Scopes(), o.Scope) {
+		fault("Scope", o.Scope, "want one of %v", policy.Scopes())
+	}
 	if o.NearDuplicates != nearCollapse && o.NearDuplicates != nearMark {
 		fault("NearDuplicates", o.NearDuplicates, "want %s or %s", nearCollapse, nearMark)
 	}

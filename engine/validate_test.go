@@ -28,6 +28,7 @@ func TestValidate(t *testing.T) {
 		"MaxInterval":    {engine.Options{MaxInterval: 1}, "want 1s to"},
 		"Interval":       {engine.Options{Interval: 1e6 * time.Hour}, "which is 2160h"},
 		"DedupOrder":     {engine.Options{DedupOrder: "age"}, `unknown key "age": choose from score`},
+		"Scope":          {engine.Options{Scope: 99}, "want one of [page prefix host domain any]"},
 		"UserAgent":      {engine.Options{UserAgent: "a\nb"}, "want printable ASCII only"},
 		"Contact":        {engine.Options{Contact: "me"}, "want a URL such as"},
 		"Proxy":          {engine.Options{Proxy: "http://u:hunter2@h:0"}, "port out of range: want http://[user"},
