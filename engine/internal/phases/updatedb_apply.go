@@ -146,8 +146,11 @@ func (j *joining) one(key []byte, in input, old []byte) error {
 			return err
 		}
 	}
-	if in.outcome && j.u.askedSince(&was, &j.page) {
+	switch {
+	case in.outcome && j.u.askedSince(&was, &j.page):
 		r.FetchTime = was.FetchTime
+	case in.listed && !in.outcome:
+		r.FetchTime = min(r.FetchTime, j.u.now)
 	}
 	if in.ofSitemap && (!known || was.Depth != 0) {
 		noteSitemap(&r)

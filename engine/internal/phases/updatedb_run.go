@@ -94,9 +94,15 @@ func (u *update) collect(ctx context.Context, pages uint64) error {
 	return nil
 }
 
-// addListed adds the URLs of the segment's fetchlist that crawldb does not know: FreeGenerate lists such. Those that
-// were not fetched become due, as all others of a fetchlist stay.
+// addListed adds the URLs of the segment's fetchlist that crawldb does not know, and those that are not due and were
+// not fetched since the list was made: FreeGenerate lists such, and Generate with AddDays. What was not fetched of them
+// becomes due, as all others of a fetchlist stay.
 func (u *update) addListed(ctx context.Context) (err error) {
+	seg, _, err := u.p.env.Store.Segment(u.segment)
+	if err != nil {
+		return err
+	}
+	var r storage.Record
 	sc := u.p.env.Store.Scan(storage.Fetchlist(u.segment), nil, nil)
 	defer sc.Close()
 	known := storage.NewFinder(u.p.env.Store, storage.Crawldb())
@@ -111,7 +117,12 @@ func (u *update) addListed(ctx context.Context) (err error) {
 			return fmt.Errorf("crawldb record %s: %w", sc.Key(), err)
 		}
 		if record != nil {
-			continue
+			if err := storage.DecodeRecord(record, &r); err != nil {
+				return fmt.Errorf("crawldb record %s: %w", sc.Key(), err)
+			}
+			if r.FetchTime <= u.now || r.LastFetch >= seg.Created.UnixMilli() {
+				continue
+			}
 		}
 		if err := u.collectors[0].inputs.Add(sc.Key(), value); err != nil {
 			return fmt.Errorf("sorting URLs of the fetchlist: %w", err)
