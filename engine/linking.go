@@ -20,7 +20,7 @@ import (
 // for anchors, so it costs no further read.
 //
 // Like the anchors, it sees linkdb as of the indexing: later links count when the page is indexed again, at the latest
-// by Index with Refresh, as at the end of a crawl. The static score is part of a document's stamp, so Refresh finds the
+// by Index with Refresh, as where a crawl settles. The static score is part of a document's stamp, so Refresh finds the
 // documents that it changed; and it has steps, so those are few.
 type linking struct {
 	targets urlkey.DomainMemo

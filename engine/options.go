@@ -144,7 +144,8 @@ type Options struct {
 	// SettleEvery is how often a crawl settles beside its fetchers what it settles at its end: ranks (LinkRank),
 	// duplicates by scores, links that pages dropped, and the documents that others link to by new texts; pages that
 	// are fetched meanwhile are searchable after it, and index writers get what changed. (What is gone or an orphan
-	// leaves at the end only.) 0 means 24 hours, from one to the next; negative: at the end only.
+	// leaves at the end only, and all is left to the end while the disk has no room for the store's tables once more.)
+	// 0 means 24 hours, from one to the next; negative: at the end only.
 	SettleEvery time.Duration
 	// SeedScore is the score of seeds whose line has none, and of sitemaps (Nutch: db.score.injected); 0 means 1,
 	// negative means 0.

@@ -24,8 +24,12 @@ func (s settler) atEnd(ctx context.Context, merged func()) error {
 }
 
 // beside settles beside fetchers and lanes: in a crawl of weeks, pages would else have the anchors and ranks of the day
-// on which they were fetched. No index segments may be merged meanwhile.
+// on which they were fetched. No index segments may be merged meanwhile. It writes parts of the index again, so it is
+// left to the end where the disk has no room for that.
 func (s settler) beside(ctx context.Context) error {
+	if room, err := s.w.hasRoomTwice(); err != nil || !room {
+		return err
+	}
 	return s.settle(ctx, func() (x IndexReport, err error) {
 		if err = s.w.mergeAllLinks(ctx); err == nil && !s.w.o.NoIndex {
 			x, err = s.w.buildUnmerged(ctx, IndexOptions{Segments: []uint32{}, Refresh: true})

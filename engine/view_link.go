@@ -19,7 +19,7 @@ type InlinkView struct {
 }
 
 // LinkCounts says how many link to a URL: all of them, however many links linkdb keeps the texts of. What pages dropped
-// counts until a crawl ends, or the index is refreshed, after they were fetched again.
+// counts until a crawl settles, or the index is refreshed, after they were fetched again.
 type LinkCounts struct {
 	Pages   uint64 `json:"pages"`
 	Hosts   uint64 `json:"hosts"`   // of these

@@ -523,13 +523,8 @@ func (d deletes) Finish() (uint64, error) {
 func (w *work) mergeOnly(ctx context.Context, most int) (r IndexReport, err error) {
 	defer w.stages.time(stageIndex)()
 	start := w.now()
-	c, err := w.store.Counters()
-	if err != nil {
+	if room, err := w.hasRoomTwice(); err != nil || !room {
 		return r, err
-	}
-	free, total, err := w.store.DiskFree("")
-	if err == nil && !roomTwice(free, total, c.TableBytes) {
-		return r, nil
 	}
 	merged, err := w.index.MergeSmallest(ctx, cmp.Or(most, servedSegments))
 	r.Merged, r.Took = merged.Merged, w.took(start)
@@ -551,6 +546,16 @@ func (w *work) diskFree() (visit.Disk, error) {
 		return warc, nil
 	}
 	return disk, err
+}
+
+// hasRoomTwice reports whether the disk has room for the store's tables once more; true where that is not known.
+func (w *work) hasRoomTwice() (bool, error) {
+	c, err := w.store.Counters()
+	if err != nil {
+		return false, err
+	}
+	free, total, err := w.store.DiskFree("")
+	return err != nil || roomTwice(free, total, c.TableBytes), nil
 }
 
 // roomTwice reports whether a disk with so many bytes, some of them free, has room for tables once more, and for a

@@ -132,7 +132,8 @@ var settingGroups = []settingGroup{
 			into: func(o *engine.Options) any { return &o.LinkRank }},
 		{name: "settle-every", kind: aDuration, def: "24h", used: inCrawl, zeroIsNone: true,
 			help: "time after which a crawl that goes on settles ranks, duplicates, dropped links and the texts of " +
-				"links in the index, as it does at its end; 0: at its end only",
+				"links in the index, as it does at its end, where the disk has room for the tables once more; 0: " +
+				"at its end only",
 			into: func(o *engine.Options) any { return &o.SettleEvery }},
 		{name: "score-internal", kind: aNumber, def: "1", used: making, lasting: keepScores,
 			help: "weight of links within a host; `depth` has no weights (Nutch: db.score.link.internal)"},
