@@ -181,8 +181,8 @@ const (
 	// throttledPatience is how many times as long a crawl waits for hosts that requested a pause (429, 503).
 	throttledPatience = 7
 
-	// defaultSettleEvery is the time between two settlings beside a crawl. One takes about 50 µs for each page whose
-	// inlinks changed.
+	// defaultSettleEvery is the time between two settlings beside a crawl. What one does at the end of a crawl of 10^6
+	// pages, all of which have new inlinks, took 43 µs of processor time for each.
 	defaultSettleEvery = 24 * time.Hour
 	// linkRowsSettled is how many rows of linkdb are looked at for targets with many, when a crawl ends and when the
 	// index is refreshed: some tenths of a second. Each look goes on where the one before ended.

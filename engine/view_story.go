@@ -280,8 +280,10 @@ func notIndexed(v *URLStory, s *inspect.URLStory) string {
 		}
 		return "its last fetch failed: " + r.answer()
 	case storage.StatusGone:
-		if f := v.Fetches; len(f) > 0 && f[0].Failure == "" && f[0].HTTPStatus < 400 {
-			return "no page links to it any more"
+		if f := s.Fetches; len(f) > 0 && f[0].Outcome != nil {
+			if _, failed := storage.ErrorOf(f[0].Outcome); !failed {
+				return "no page links to it any more"
+			}
 		}
 		return "it is gone: " + r.answer()
 	case storage.StatusOrphan:

@@ -15,7 +15,7 @@ type RankedNode struct {
 }
 
 // bestNodes keeps the nodes with the highest ranks, at most most, of equal ones the first by name. It holds up to twice
-// as many and sorts when these are full: to keep a million in order at each node took a minute for each million nodes.
+// as many and sorts when these are full: to keep them in order would move half of them for each node.
 type bestNodes struct {
 	most  int
 	list  []RankedNode
