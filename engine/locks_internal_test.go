@@ -35,29 +35,47 @@ func TestLanesApart(t *testing.T) {
 	lock.crawldb.Unlock()
 }
 
-// TestDedupWaits: who dedups while the index is written has crawldb only when it has both.
-func TestDedupWaits(t *testing.T) {
+// TestIndexWaits: what changes crawldb and the index has the locks of crawldb only when it has that of the index, too:
+// meanwhile updatedb goes on.
+func TestIndexWaits(t *testing.T) {
 	t.Parallel()
-	e, err := Open(Options{Dir: t.TempDir(), Contact: "https://seine.example/"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	e.w.indexMu.Lock()
-	done := make(chan error, 1)
-	go func() {
-		_, err := e.w.dedup(context.Background(), DedupOptions{})
-		done <- err
-	}()
-	for range 100 {
-		if _, _, err := e.w.readmit(context.Background()); err != nil { // takes the lock, as updatedb does
-			t.Fatal(err)
-		}
-		time.Sleep(100 * time.Microsecond)
-	}
-	e.w.indexMu.Unlock()
-	if err := <-done; err != nil {
-		t.Error(err)
+	for name, change := range map[string]func(context.Context, *work) error{
+		"dedup": func(ctx context.Context, w *work) error {
+			_, err := w.dedup(ctx, DedupOptions{})
+			return err
+		},
+		"delete": func(ctx context.Context, w *work) error {
+			_, err := w.deleteNow(ctx, phases.DeleteOptions{}, 0)
+			return err
+		},
+		"orphans": func(ctx context.Context, w *work) error {
+			_, err := w.markNow(ctx)
+			return err
+		},
+		"purge": func(ctx context.Context, w *work) error {
+			_, err := w.purgeSegments(ctx, func([]byte) error { return nil })
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e, err := Open(Options{Dir: t.TempDir(), Contact: "https://seine.example/"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			e.w.indexMu.Lock()
+			done := make(chan error, 1)
+			go func() { done <- change(context.Background(), e.w) }()
+			for range 100 {
+				e.w.setCrawling(false) // takes the locks, as updatedb does
+				time.Sleep(100 * time.Microsecond)
+			}
+			e.w.indexMu.Unlock()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -129,10 +129,7 @@ func (w *work) importRecords(ctx context.Context, dir string, all bool, r *Merge
 	if !all {
 		from.Accept = w.accept
 	}
-	w.crawldbMu.Lock()
-	defer w.crawldbMu.Unlock()
-	w.indexMu.Lock()
-	defer w.indexMu.Unlock()
+	defer w.crawldbMu.LockWith(w.indexMu)()
 	in, err := w.phases.ImportRecords(ctx, store, from)
 	if err == nil {
 		err = w.index.Refresh()

@@ -231,10 +231,7 @@ func (w *work) requireLinked(open uint32) error {
 // deleteNow deletes in one ingestion. open is the open segment of a calm crawl, 0 without one; the others must be
 // linked.
 func (w *work) deleteNow(ctx context.Context, o phases.DeleteOptions, open uint32) (phases.Deleted, error) {
-	w.crawldbMu.Lock()
-	defer w.crawldbMu.Unlock()
-	w.indexMu.Lock()
-	defer w.indexMu.Unlock()
+	defer w.crawldbMu.LockWith(w.indexMu)()
 	// Only now: while the lock is held, no segment becomes updated that is not yet.
 	if err := w.requireLinked(open); err != nil {
 		return phases.Deleted{}, err
@@ -292,9 +289,6 @@ func (w *work) purge(ctx context.Context) (PurgeReport, error) {
 // version of a page counts stays as it is, no deletion marks a segment whose files are being written again, and no
 // phase stores a segment with the names of files that are about to go.
 func (w *work) purgeSegments(ctx context.Context, relinked func(key []byte) error) (segment.Purged, error) {
-	w.crawldbMu.Lock()
-	defer w.crawldbMu.Unlock()
-	w.indexMu.Lock()
-	defer w.indexMu.Unlock()
+	defer w.crawldbMu.LockWith(w.indexMu)()
 	return w.segments.Purge(ctx, relinked)
 }

@@ -137,10 +137,7 @@ func (w *work) afterMove(ctx context.Context, gone phases.Excised) error {
 // splitNow makes the other directory and takes the part out of this one, if it is to be moved. No other phase changes
 // what is copied meanwhile.
 func (w *work) splitNow(ctx context.Context, o SplitDBOptions, r *SplitDBReport) (gone phases.Excised, err error) {
-	w.crawldbMu.Lock()
-	defer w.crawldbMu.Unlock()
-	w.indexMu.Lock()
-	defer w.indexMu.Unlock()
+	defer w.crawldbMu.LockWith(w.indexMu)()
 	if o.Move {
 		if err := w.requireLinked(0); err != nil {
 			return gone, err

@@ -184,10 +184,7 @@ func (w *work) markOrphans(ctx context.Context) (r DeleteReport, err error) {
 }
 
 func (w *work) markNow(ctx context.Context) (phases.Orphaned, error) {
-	w.crawldbMu.Lock()
-	defer w.crawldbMu.Unlock()
-	w.indexMu.Lock()
-	defer w.indexMu.Unlock()
+	defer w.crawldbMu.LockWith(w.indexMu)()
 	o, err := w.phases.MarkOrphans(ctx, phases.OrphanOptions{
 		GoneAfter: w.o.GoneUnlinked, OrphanAfter: w.o.OrphanUnlinked,
 	})

@@ -58,7 +58,8 @@ type work struct {
 	again *segment.Again
 
 	// crawldbMu is held by the phases that read and write crawldb; indexMu by those that write the index: it is
-	// index.Writing, which merges beside a crawl take for short steps. Order: crawldbMu before indexMu.
+	// index.Writing, which merges beside a crawl take for short steps. Order: crawldbMu before indexMu; see locks.go
+	// for who has both.
 	crawldbMu crawldbLock
 	indexMu   *sync.Mutex
 	sendMu    sync.Mutex // one goroutine at a time calls the index writers; no other lock is taken after it
@@ -66,33 +67,6 @@ type work struct {
 	blockMu sync.Mutex
 	// crawling says that a crawl hands out what is due, so Generate must not. It changes under crawldbMu.
 	crawling atomic.Bool
-}
-
-// crawldbLock has two locks. Lock and Unlock are for both: one phase at a time changes crawldb, and has the memory of
-// updatedb (memory.go). Dedup has other memory, and holds only crawldb. Invertlinks, which changes nothing that others
-// read, holds only memory, so that neither waits for the other: they are in two lanes of a crawl. A parse of a sealed
-// segment holds crawldb when it replaces what updatedb may be reading.
-type crawldbLock struct{ memory, crawldb sync.Mutex }
-
-// Lock takes both locks, memory first.
-func (l *crawldbLock) Lock() {
-	l.memory.Lock()
-	l.crawldb.Lock()
-}
-
-// Unlock releases both.
-func (l *crawldbLock) Unlock() {
-	l.crawldb.Unlock()
-	l.memory.Unlock()
-}
-
-// lockBoth takes two locks when both are free. It waits for neither while it has the other: beside a crawl, an index
-// filter that takes long would hold up updatedb, and that the fetchers.
-func lockBoth(a, b *sync.Mutex) {
-	for a.Lock(); !b.TryLock(); a.Lock() {
-		a.Unlock()
-		a, b = b, a
-	}
 }
 
 // setCrawling notes that a crawl begins or has ended. It waits for a Generate under way, whose fetchlist the crawl then
@@ -374,7 +348,7 @@ func (w *work) mergeAllLinks(ctx context.Context) error {
 func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	start := w.now()
 	defer w.stages.time(stageDedup)()
-	lockBoth(&w.crawldbMu.crawldb, w.indexMu)
+	lockAll(&w.crawldbMu.crawldb, w.indexMu)
 	defer w.crawldbMu.crawldb.Unlock()
 	defer w.indexMu.Unlock()
 	if o.Order == "" {
