@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seine-crawler/seine/engine"
-	"github.com/seine-crawler/seine/engine/web"
 )
 
 func crawlCommand(c *console) *cobra.Command {
@@ -56,7 +55,7 @@ func crawlCommand(c *console) *cobra.Command {
 			}
 			defer stop()
 			return f.withOptions(cmd, o, func(e *engine.Engine) error {
-				unserve, err := c.serve(e, o.Dir, control.serve, web.Options{Logs: f.logs()})
+				unserve, err := c.serve(e, o.Dir, control.serve, f.served())
 				if err != nil {
 					return err
 				}

@@ -84,7 +84,9 @@ func (f *flags) serveOwn(cmd *cobra.Command, a *front, o engine.Options) error {
 				defer a.c.mergeIndex(cmd.Context(), e)()
 			}
 			err := a.show(func(token string) http.Handler {
-				return web.New(e, web.Options{Token: token, Hosts: a.names, Logs: f.logs()})
+				o := f.served()
+				o.Token, o.Hosts = token, a.names
+				return web.New(e, o)
 			})
 			if err == nil {
 				<-cmd.Context().Done()

@@ -145,6 +145,7 @@ func (f *flags) logged(cmd *cobra.Command, o engine.Options, fn func(o engine.Op
 	}
 	defer func() { log.end(err) }()
 	o.Events = log.events(o.Events)
+	f.warn = o.Events.Warning
 	return fn(o)
 }
 

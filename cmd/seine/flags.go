@@ -20,6 +20,7 @@ type flags struct {
 	dryRun bool // it would write without --dry-run
 
 	before func() error // what comes before the engine is opened; nil: nothing
+	warn   func(error)  // tells people and the log of a warning; set while a command works
 
 	uses     uses               // the command
 	except   []string           // settings of uses that have no effect on it

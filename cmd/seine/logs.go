@@ -73,6 +73,9 @@ func (f *flags) logs() (list []web.Log) {
 	return list
 }
 
+// served says what a server of the command shows and tells.
+func (f *flags) served() web.Options { return web.Options{Logs: f.logs(), Failed: f.warn} }
+
 // openLog opens the log that the settings name; nil: none.
 func (f *flags) openLog(cmd *cobra.Command) (*programLog, error) {
 	name, format := f.text("log"), f.text("log-format")

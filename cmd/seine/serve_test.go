@@ -100,7 +100,7 @@ func TestServeTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	beginTurn := func() (endTurn func() error) {
-		s, err := web.ServeSocket(e, dir)
+		s, err := web.ServeSocket(e, dir, web.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

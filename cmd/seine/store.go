@@ -173,7 +173,7 @@ func (f *flags) withoutEffect(process string) error {
 // serveSocket serves an engine to other commands until end is called. Where that cannot be, they find the data
 // directory locked, and a warning says so unless the engine only reads.
 func serveSocket(e *engine.Engine, o *engine.Options, logs []web.Log) (end func() error) {
-	s, err := web.ServeSocket(e, o.Dir, logs...)
+	s, err := web.ServeSocket(e, o.Dir, web.Options{Logs: logs, Failed: o.Events.Warning})
 	if err == nil {
 		return s.Close
 	}

@@ -182,7 +182,7 @@ func TestBesideServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	s, err := web.ServeSocket(e, beside)
+	s, err := web.ServeSocket(e, beside, web.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func beginPausedCrawl(t *testing.T, dir string) (e *engine.Engine, end func()) {
 	if err := e.Pause(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := web.ServeSocket(e, dir)
+	s, err := web.ServeSocket(e, dir, web.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +352,7 @@ func TestBesideReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := web.ServeSocket(e, dir)
+	s, err := web.ServeSocket(e, dir, web.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -33,6 +34,10 @@ type Options struct {
 	// Host, origin nor token are checked, and the bounds of time and size are wide. What a handler of NewProxy passes
 	// on was checked there, and has the bounds of other requests.
 	Local bool
+	// Failed is told of each request that ended in a panic, by a fault of this program or of a plug-in: what was
+	// requested, the panic and where it was. It may be called from several goroutines at once. The client gets no
+	// answer. nil: nobody is told.
+	Failed func(error)
 }
 
 // Handler serves the pages and the API of one Engine. Any goroutine may call it. It must not outlive the Engine.
@@ -110,14 +115,23 @@ func guardOf(o Options) *Handler {
 	}
 }
 
-// handle adds a route: method, then path below the prefix. What it serves must be quick; lasting requests take a slot
-// of their own.
+// handle adds a route of what has quickTime: method, then path below the prefix.
 func (h *Handler) handle(method, path string, fn http.HandlerFunc) {
+	h.handleLasting(method, path, func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), quickTime)
+		defer cancel()
+		fn(w, r.WithContext(ctx))
+	})
+}
+
+// handleLasting adds a route of what may take longer, which takes a slot of its own.
+func (h *Handler) handleLasting(method, path string, fn http.HandlerFunc) {
 	h.mux.HandleFunc(method+" "+h.o.Prefix+path, fn)
 }
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer h.tell(r)
 	if h.passed != nil && r.Header.Get(passedHeader) != "" {
 		h.passed().ServeHTTP(w, r)
 		return
@@ -147,6 +161,36 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// tell is deferred. It tells of a panic, which a server would drop, and lets it go on as one that is known.
+func (h *Handler) tell(r *http.Request) {
+	x := recover()
+	if x == nil {
+		return
+	}
+	if x != http.ErrAbortHandler && h.o.Failed != nil {
+		h.o.Failed(fmt.Errorf("%s %s: a fault of the program: %v, %s: please report it",
+			r.Method, r.URL.Path, x, panicked()))
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// panicked says where the panic began that is being recovered from.
+func panicked() string {
+	var memory [64]uintptr
+	frames := runtime.CallersFrames(memory[:runtime.Callers(1, memory[:])])
+	for began := false; ; {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic":
+			began = true
+		case began && !strings.HasPrefix(f.Function, "runtime."):
+			return fmt.Sprintf("in %s, %s:%d", path.Base(f.Function), path.Base(f.File), f.Line)
+		case !more:
+			return "somewhere"
+		}
+	}
+}
+
 func (h *Handler) longest() time.Duration {
 	switch {
 	case h.o.Local:
@@ -164,12 +208,12 @@ func (h *Handler) longestBody() int64 {
 	return bodyMax
 }
 
-// bound sets the time until which a request must be read and its answer be taken. A server that does not know
-// deadlines has its own.
+// bound sets the time until which a request must be read and worked on; its answer may be taken a little later. A
+// server that does not know deadlines has its own.
 func bound(w http.ResponseWriter, d time.Duration) {
 	c := http.NewResponseController(w)
 	_ = c.SetReadDeadline(time.Now().Add(d))
-	_ = c.SetWriteDeadline(time.Now().Add(d))
+	_ = c.SetWriteDeadline(time.Now().Add(d + takeTime))
 }
 
 // take takes a slot, for which it waits a little.

@@ -10,6 +10,8 @@ import "time"
 const (
 	// quickTime bounds what reads little: one URL, one host, a search.
 	quickTime = 30 * time.Second
+	// takeTime is what a client has after that to take the answer, or the problem that there is none.
+	takeTime = 10 * time.Second
 	// longTime bounds what reads a range of the store, or changes it.
 	longTime = 10 * time.Minute
 	// localTime bounds a local request.

@@ -15,7 +15,7 @@ const cpuProfileMax = time.Minute
 // routeProfiles adds Go's profiles, for go tool pprof. They show what is crawled, so they need the token. (Package
 // net/http/pprof would add itself to the default server of each program that has this package.)
 func (h *Handler) routeProfiles() {
-	h.handle(http.MethodGet, "/debug/pprof/{profile}", func(w http.ResponseWriter, r *http.Request) {
+	h.handleLasting(http.MethodGet, "/debug/pprof/{profile}", func(w http.ResponseWriter, r *http.Request) {
 		if !h.permitted(r) {
 			needsToken().write(w)
 			return

@@ -20,7 +20,7 @@ import (
 func TestProxy(t *testing.T) {
 	dir := t.TempDir()
 	e := opened(t, dir)
-	socket, err := ServeSocket(e, dir)
+	socket, err := ServeSocket(e, dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestProxyAddresses(t *testing.T) {
 func TestProxyDenies(t *testing.T) {
 	dir := t.TempDir()
 	e := opened(t, dir)
-	socket, err := ServeSocket(e, dir)
+	socket, err := ServeSocket(e, dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,13 +70,13 @@ func Start(l net.Listener, h http.Handler) *Server {
 }
 
 // ServeSocket serves an engine on the socket of its data directory, until Close, which must come before that of the
-// engine. Whoever may open the directory's files may connect, and do what the engine can. logs are Options.Logs.
-func ServeSocket(e *engine.Engine, dir string, logs ...Log) (*Server, error) {
+// engine. Whoever may open the directory's files may connect, and do what the engine can. Of o, Logs and Failed count.
+func ServeSocket(e *engine.Engine, dir string, o Options) (*Server, error) {
 	l, err := ListenSocket(dir)
 	if err != nil {
 		return nil, err
 	}
-	return Start(l, New(e, Options{Local: true, Logs: logs})), nil
+	return Start(l, New(e, Options{Local: true, Logs: o.Logs, Failed: o.Failed})), nil
 }
 
 // endingKey is the key of Server.ending in the contexts of requests.

@@ -46,7 +46,7 @@ func must(t *testing.T, err error) {
 // started serves an engine on the socket until the end of the test.
 func started(t *testing.T, e *engine.Engine, dir string) {
 	t.Helper()
-	s, err := ServeSocket(e, dir)
+	s, err := ServeSocket(e, dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestSocket(t *testing.T) {
 			t.Errorf("dialing a stale socket: %v", err)
 		}
 		old := syscall.Umask(0)
-		s, err := ServeSocket(e, dir)
+		s, err := ServeSocket(e, dir, Options{})
 		syscall.Umask(old)
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func TestSocketAtOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	e := opened(t, dir)
 	for range 500 {
-		s, err := ServeSocket(e, dir)
+		s, err := ServeSocket(e, dir, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
