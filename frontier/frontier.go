@@ -187,10 +187,10 @@ func (f *Frontier) Next(ctx context.Context) (*Visit, error) {
 			f.waiting.Add(-1)
 			continue
 		}
-		if !nudged { // a virtual clock fires no timer
+		if !nudged {
 			nudged = true
-			for _, s := range f.shards {
-				signal(s.wakeup)
+			for now, i := f.now(), 0; i < len(f.shards); i++ {
+				f.shards[i].nudge(now)
 			}
 		}
 		select {
@@ -307,6 +307,11 @@ func (f *Frontier) Done(v *Visit, out Outcome) {
 	}
 	f.freeShare(v)
 	v.done = event{kind: returned, state: v.state, visit: v, out: out}
+	if v.patient && out.Kind == Fetched {
+		f.pending.Add(1)
+		v.state.shard.Load().postLate(&v.done, f.now())
+		return
+	}
 	f.send(&v.done)
 }
 

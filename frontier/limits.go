@@ -71,6 +71,11 @@ const (
 	domainRetry = 50 * time.Millisecond
 	// untakenRetry is how soon a host with several visits at once looks again whether a fetcher has taken the last.
 	untakenRetry = 20 * time.Millisecond
+	// patience is how late a shard may learn that a visit has ended, if neither its host nor its address may have the
+	// next one before patientDelay. It learns it when it wakes for another host. In ten seconds of a polite crawl,
+	// 1,052 of 1,471 visits woke no shard at their end (2026-12-01).
+	patience     = 10 * time.Millisecond
+	patientDelay = 10 * patience
 	// budgetRetry is how soon a host that used up its budget, or its domain's, is refilled to learn whether it
 	// may have more.
 	budgetRetry = 10 * time.Minute

@@ -14,6 +14,8 @@ func (f *Frontier) run(ctx context.Context, s *shard) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
+		s.wakes.Store(0) // whoever posts an event wakes it from now on
+		s.late.Store(false)
 		s.mu.Lock()
 		now := f.now()
 		handled := f.handle(s, now)
@@ -31,6 +33,7 @@ func (f *Frontier) run(ctx context.Context, s *shard) {
 		if next != 0 {
 			wait = min(max(next.sub(now), 50*time.Microsecond), wait)
 		}
+		s.wakes.Store(int64(now.add(wait)))
 		timer.Reset(wait)
 		select {
 		case <-ctx.Done():
@@ -166,7 +169,26 @@ func (f *Frontier) applyEffects(s *shard) {
 
 // post sends an event to a shard.
 func (s *shard) post(e *event) {
-	if s.inbox.push(e) {
+	if s.inbox.push(e) || s.late.Load() {
+		signal(s.wakeup)
+	}
+}
+
+// postLate is post of an event of which the shard may learn patience later. It does not wake one that soon wakes.
+//
+// None is left lying: who finds the time at which a shard wakes has posted before it takes what is there, and a shard at
+// work has no such time. Who posts behind a late event finds late, unless the shard is about to take both.
+func (s *shard) postLate(e *event, now moment) {
+	s.late.Store(true)
+	s.inbox.push(e)
+	if at := moment(s.wakes.Load()); at <= now || at.sub(now) > patience {
+		signal(s.wakeup)
+	}
+}
+
+// nudge wakes a shard that has not woken in time: a virtual clock fires no timer.
+func (s *shard) nudge(now moment) {
+	if moment(s.wakes.Load()) <= now { // or it is at work, with the time of before
 		signal(s.wakeup)
 	}
 }

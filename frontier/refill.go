@@ -30,6 +30,10 @@ func (j *jobs) add(refills []*visitState, dropped []drop) {
 	j.refills = append(j.refills, refills...)
 	j.dropped = append(j.dropped, dropped...)
 	j.mu.Unlock()
+	if len(refills)+len(dropped) == 1 {
+		j.cond.Signal() // a polite crawl has one at a time, which one refiller takes
+		return
+	}
 	j.cond.Broadcast()
 }
 

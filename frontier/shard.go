@@ -27,6 +27,8 @@ type shard struct {
 	wheel     wheel
 	inbox     inbox
 	wakeup    chan struct{} // receives when the inbox is no longer empty or the ring has room again
+	wakes     atomic.Int64  // the moment when the shard's goroutine wakes by itself; 0: it is at work
+	late      atomic.Bool   // the inbox has, or gets, an event of which wakeup receives nothing
 	mu        sync.Mutex    // held by the shard's goroutine during a step, by Stats and by SetFetchers
 	backlog   atomic.Bool   // visits wait for room in the ring
 

@@ -106,6 +106,7 @@ func (s *shard) handedOver(visit *Visit, now moment) {
 	if len(visit.URLs) > 1 && s.pace.between(v) > 0 && v.place != asleep {
 		s.shorten(visit)
 	}
+	visit.patient = s.patient(v)
 	if v.place != ready { // one of several
 		return
 	}
@@ -113,6 +114,12 @@ func (s *shard) handedOver(visit *Visit, now moment) {
 	if int(v.active) < s.perHost(v) && v.urls() > 0 {
 		s.wait(v, max(v.next, s.nextStart(v, now), now+1), now)
 	}
+}
+
+// patient reports whether nothing can begin within patientDelay of the end of a visit to a host that it holds up.
+func (s *shard) patient(v *visitState) bool {
+	alone := v.addr == nil || v.addr.hosts == 1
+	return v.several == nil && s.pace.wait(v) >= patientDelay && (alone || s.pace.addressDelay >= patientDelay)
 }
 
 // shorten cuts a queued visit to one URL, because its host, or its address, now has a delay.

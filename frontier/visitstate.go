@@ -182,6 +182,8 @@ type Visit struct {
 	dragged bool
 	// answered: the host did, before this visit.
 	answered bool
+	// patient: the shard may learn a little later that it has ended; see patience.
+	patient bool
 	// done is the event of Done, or of its host's move to another shard. One event for both: a host takes 870 bytes,
 	// with two it took 1,083.
 	done event
