@@ -5,6 +5,7 @@ package storage
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -109,12 +110,7 @@ func (w *TableWriter) spill() error {
 func (in *Ingestion) commitGathered() error {
 	b := in.s.db.NewBatchWithSize(int(in.gathered.Load()))
 	defer b.Close()
-	deleted := make([]Range, 0, len(in.deleted))
-	for r := range in.deleted {
-		deleted = append(deleted, r)
-	}
-	slices.SortFunc(deleted, compareRanges)
-	for _, r := range deleted { // before the keys that replace what they delete
+	for _, r := range slices.SortedFunc(maps.Keys(in.deleted), compareRanges) { // before the keys that replace what they delete
 		if err := b.DeleteRange(r.start(), r.end(), nil); err != nil {
 			return fmt.Errorf("deleting %s: %w", r, err)
 		}

@@ -285,20 +285,23 @@ func (in *Ingestion) checkDisjoint() error {
 	return nil
 }
 
-// writeDeletions makes one table per deleted range: a table covers everything between its first and last
-// key, and tables of an ingestion must not overlap. Ranges that are also written have the tombstones in
-// their own tables.
+// writeDeletions makes one table for each deleted range, or for several with nothing between them: a table covers
+// everything between its first and last key, and tables of an ingestion must not overlap. Ranges that are also written
+// have the tombstones in their own tables.
 func (in *Ingestion) writeDeletions() error {
-	for r := range in.deleted {
-		if in.written(r) > 0 {
-			continue
+	deleted := slices.SortedFunc(maps.Keys(in.deleted), compareRanges)
+	deleted = slices.DeleteFunc(deleted, func(r Range) bool { return in.written(r) > 0 })
+	for i := 0; i < len(deleted); {
+		first, last := deleted[i], deleted[i]
+		for i++; i < len(deleted) && bytes.Equal(deleted[i].start(), last.end()); i++ {
+			last = deleted[i]
 		}
-		t, err := in.newTable(r)
+		t, err := in.newTable(first)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(t.DeleteRange(r.start(), r.end()), t.Close()); err != nil {
-			return fmt.Errorf("deleting %s: %w", r, err)
+		if err := errors.Join(t.DeleteRange(first.start(), last.end()), t.Close()); err != nil {
+			return fmt.Errorf("deleting %s to %s: %w", first, last, err)
 		}
 	}
 	return nil

@@ -151,17 +151,13 @@ func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 	}
 	p.Experimental.DisableIngestAsFlushable = func() bool { return true }
 	p.Experimental.ValidateOnIngest = false // tables were written by this process moments ago
-	// Tables hold keys of one range only. A table with the end of one range and the beginning of a later
-	// one would cover the ranges between. Every ingestion into those would have to stay above it and be
-	// rewritten level by level. That would hit parse records, which are otherwise written once, in order:
-	// they go to the last level at once, and no compaction rewrites them. By this and the faster walk over
-	// words (index/analysis/analyzer.go), a crawl with index fell from 302 µs a page (300 to 304) to 257 (248
-	// to 264) on 2026-11-22.
 	p.Experimental.SpanPolicyFunc = func(start []byte) (pebble.SpanPolicy, []byte, error) {
-		if len(start) == 0 || start[0] == 0xff {
-			return pebble.SpanPolicy{}, nil, nil
+		for i := range tableBounds {
+			if len(start) > 0 && start[0] < tableBounds[i] {
+				return pebble.SpanPolicy{}, []byte{tableBounds[i]}, nil
+			}
 		}
-		return pebble.SpanPolicy{}, []byte{start[0] + 1}, nil
+		return pebble.SpanPolicy{}, nil, nil
 	}
 	// A record that moves in the due range leaves a tombstone where it was, so nearly half of what a segment writes
 	// there are tombstones, between keys that are new. By its defaults Pebble takes such tables for full of tombstones

@@ -345,13 +345,16 @@ func TestWARCFS(t *testing.T) {
 	}
 }
 
-// TestTablesOfOneRange: compactions write no table with keys of two ranges. So parse records, which are
-// written once and in order, are in the last level from the beginning.
-func TestTablesOfOneRange(t *testing.T) {
+// TestTableBounds: no table reaches over parse records, segments of the index or fetchlists but their own. So parse
+// records, which are written once and in order, are in the last level from the beginning. The other ranges share tables.
+func TestTableBounds(t *testing.T) {
 	s := openTest(t)
 	for seg := range uint32(12) {
 		in := s.NewIngestion()
-		for _, r := range []Range{Meta(), Crawldb(), ParseTextRange(seg + 1), CDXRange()} {
+		for _, r := range []Range{
+			HostFactsRange(), IndexSegmentRange(seg+1, 1), Crawldb(), LoweredRange(), Fetchlist(seg + 1), Signatures(),
+			HostCountsRange(), Linkdb(), Meta(), Due(), WithheldRange(), CDXRange(),
+		} {
 			for _, key := range []string{"a", "b"} {
 				if err := in.Table(r).Set([]byte(key), fmt.Append(nil, seg)); err != nil {
 					t.Fatal(err)
@@ -360,6 +363,17 @@ func TestTablesOfOneRange(t *testing.T) {
 		}
 		if err := in.Commit(); err != nil {
 			t.Fatal(err)
+		}
+		s.flush()
+		parsed := s.NewIngestion()
+		if err := parsed.Table(ParseTextRange(seg+1)).Set([]byte("a"), make([]byte, s.gatherBytes())); err != nil {
+			t.Fatal(err)
+		}
+		if err := parsed.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := s.Counters(); seg == 0 && (err != nil || m.Tables != 6+1) {
+			t.Errorf("%d tables of twelve ranges and of parse records, %v; want 6 and 1", m.Tables, err)
 		}
 		if seg%3 == 2 {
 			if err := s.db.Compact(context.Background(), []byte{0}, []byte{0xff}, false); err != nil {
@@ -374,12 +388,13 @@ func TestTablesOfOneRange(t *testing.T) {
 	parse := 0
 	for level, tables := range levels {
 		for _, table := range tables {
-			tag := table.Smallest.UserKey[0]
-			if tag != table.Largest.UserKey[0] {
-				t.Errorf("a table in level %d reaches from %q to %q",
-					level, table.Smallest.UserKey, table.Largest.UserKey)
+			least, last := table.Smallest.UserKey[0], table.Largest.UserKey[0]
+			for _, tag := range []byte{tagParse, tagIndexSegment, tagFetchlist} {
+				if least <= tag && tag <= last && least != last {
+					t.Errorf("a table in level %d reaches from %q to %q", level, least, last)
+				}
 			}
-			if tag == tagParse {
+			if least == tagParse {
 				parse++
 				if level != len(levels)-1 {
 					t.Errorf("a table of parse records is in level %d", level)
