@@ -176,8 +176,8 @@ func (s *shard) post(e *event) {
 
 // postLate is post of an event of which the shard may learn patience later. It does not wake one that soon wakes.
 //
-// None is left lying: who finds the time at which a shard wakes has posted before it takes what is there, and a shard at
-// work has no such time. Who posts behind a late event finds late, unless the shard is about to take both.
+// None is left lying: who finds the time at which a shard wakes has posted before it takes what is there, and a shard
+// at work has no such time. Who posts behind a late event finds late, unless the shard is about to take both.
 func (s *shard) postLate(e *event, now moment) {
 	s.late.Store(true)
 	s.inbox.push(e)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestPostLate: a shard that soon wakes is not woken for a visit that can wait, but for anything that comes after it. One
-// that sleeps, or is at work, is woken for both.
+// TestPostLate: a shard that soon wakes is not woken for a visit that can wait, but for anything that comes after it.
+// One that sleeps, or is at work, is woken for both.
 func TestPostLate(t *testing.T) {
 	t.Parallel()
 	const now = moment(1000 * time.Second)
@@ -74,16 +74,17 @@ func TestPatience(t *testing.T) {
 // TestImpatience: a visit is not learned of late that holds up another.
 func TestImpatience(t *testing.T) {
 	t.Parallel()
-	same := func(_ int, r *Refill) { r.Addr = netip.AddrFrom4([4]byte{10, 0, 0, 1}) }
+	apart := sites{each: 2}
+	same := sites{each: 2, more: func(_ int, r *Refill) { r.Addr = netip.AddrFrom4([4]byte{10, 0, 0, 1}) }}
 	for name, c := range map[string]struct {
 		o       Options
 		patient bool
 	}{
-		"addresses of their own":   {Options{Source: sites{each: 2}, Delay: patientDelay, AddressDelay: -1}, true},
-		"one address with a delay": {Options{Source: sites{each: 2, more: same}, Delay: patientDelay}, true},
-		"one without":              {Options{Source: sites{each: 2, more: same}, Delay: time.Hour, AddressDelay: -1}, false},
-		"a short delay":            {Options{Source: sites{each: 2}, Delay: patientDelay - 1}, false},
-		"several at once":          {Options{Source: sites{each: 2}, Delay: time.Hour, PerHost: 2}, false},
+		"addresses of their own":   {Options{Source: apart, Delay: patientDelay, AddressDelay: -1}, true},
+		"one address with a delay": {Options{Source: same, Delay: patientDelay}, true},
+		"one without":              {Options{Source: same, Delay: time.Hour, AddressDelay: -1}, false},
+		"a short delay":            {Options{Source: apart, Delay: patientDelay - 1}, false},
+		"several at once":          {Options{Source: apart, Delay: time.Hour, PerHost: 2}, false},
 	} {
 		f := start(t, c.o, 2)
 		v, err := f.Next(t.Context())

@@ -110,7 +110,7 @@ func (w *TableWriter) spill() error {
 func (in *Ingestion) commitGathered() error {
 	b := in.s.db.NewBatchWithSize(int(in.gathered.Load()))
 	defer b.Close()
-	for _, r := range slices.SortedFunc(maps.Keys(in.deleted), compareRanges) { // before the keys that replace what they delete
+	for _, r := range slices.SortedFunc(maps.Keys(in.deleted), compareRanges) { // before the keys that replace theirs
 		if err := b.DeleteRange(r.start(), r.end(), nil); err != nil {
 			return fmt.Errorf("deleting %s: %w", r, err)
 		}

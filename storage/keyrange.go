@@ -73,10 +73,11 @@ const (
 // tableBounds are the tags at which tables of the store end, at the latest: before and after parse records, segments of
 // the index, and fetchlists.
 //
-// A table with keys of two ranges covers what is between. If that were parse records, every ingestion of these would have
-// to stay above it and be rewritten level by level. They are written once and in order: so they go to the last level at
-// once, and no compaction rewrites them, and they leave with all their tables. By this and the faster walk over words
-// (index/analysis/analyzer.go), a crawl with index fell from 302 µs a page (300 to 304) to 257 (248 to 264) on 2026-11-22.
+// A table with keys of two ranges covers what is between. If that were parse records, every ingestion of these would
+// have to stay above it and be rewritten level by level. They are written once and in order: so they go to the last
+// level at once, no compaction rewrites them, and they leave with all their tables. By this and the faster walk over
+// words (index/analysis/analyzer.go), a crawl with index fell from 302 µs a page (300 to 304) to 257 (248 to 264) on
+// 2026-11-22.
 //
 // The other ranges are written again and again, many of them a few keys at a time. Each had tables of its own: a flush
 // made up to 18, half of them with less than 4 KB.

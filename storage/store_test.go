@@ -346,7 +346,7 @@ func TestWARCFS(t *testing.T) {
 }
 
 // TestTableBounds: no table reaches over parse records, segments of the index or fetchlists but their own. So parse
-// records, which are written once and in order, are in the last level from the beginning. The other ranges share tables.
+// records, which are written once and in order, are in the last level from the beginning. The others share tables.
 func TestTableBounds(t *testing.T) {
 	s := openTest(t)
 	for seg := range uint32(12) {
