@@ -5,6 +5,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 )
 
@@ -243,5 +245,34 @@ func TestCloseEndsMergeDB(t *testing.T) {
 	}
 	if ended[0] == 0 || ended[1] == 0 {
 		t.Errorf("of %d moments %v ended it after so many directories", moments, ended)
+	}
+}
+
+// canceledReader fails with the end of a context that is not that of the engine's call.
+type canceledReader struct{}
+
+func (canceledReader) Read([]byte) (int, error) { return 0, context.Canceled }
+
+// canceledWriter is as canceledReader.
+type canceledWriter struct{}
+
+func (canceledWriter) Write([]byte) (int, error) { return 0, context.Canceled }
+
+// TestCallersErrorIsNotClose: what a caller's own function, writer or reader returns is returned, while the engine is
+// open, though it is what a call finds that Close ends.
+func TestCallersErrorIsNotClose(t *testing.T) {
+	t.Parallel()
+	base, with := closedWeb(t)
+	e := open(t, with(base, "/crawl"))
+	defer mustClose(t, e)
+	_, dedup := e.Upkeep.DedupURLs(ctx, engine.DedupURLsOptions{Readers: []io.Reader{canceledReader{}}})
+	for name, err := range map[string]error{
+		"Documents":  e.Inspect().Documents(ctx, func(*policy.IndexChange) error { return context.Canceled }),
+		"ExportCDXJ": e.Inspect().ExportCDXJ(ctx, canceledWriter{}),
+		"DedupURLs":  dedup,
+	} {
+		if !errors.Is(err, context.Canceled) || errors.Is(err, engine.ErrClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

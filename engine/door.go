@@ -454,5 +454,5 @@ func (i *Inspector) Documents(ctx context.Context, fn func(*policy.IndexChange) 
 	defer leave()
 	inner, cancel := i.g.within(ctx)
 	defer cancel()
-	return ended(ctx, i.w.eachDocument(inner, fn))
+	return i.g.ended(ctx, i.w.eachDocument(inner, fn))
 }

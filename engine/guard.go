@@ -89,9 +89,10 @@ func either(a, b context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// ended is the error of a call whose context was ctx. It is ErrClosed if Close ended the call.
-func ended(ctx context.Context, err error) error {
-	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+// ended is the error of a call whose context was ctx. It is ErrClosed if Close ended the call. While the engine is open
+// it is what the call found, which may be the end of a context of the caller's own function, reader or writer.
+func (g *guard) ended(ctx context.Context, err error) error {
+	if g.life.Err() != nil && ctx.Err() == nil && errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%w: the engine was closed", ErrClosed)
 	}
 	return err

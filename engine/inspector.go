@@ -124,7 +124,7 @@ func (i *Inspector) TopRecords(ctx context.Context, n int) ([]RecordView, error)
 	defer leave()
 	list, err := i.in.TopRecords(inner, n)
 	if err != nil {
-		return nil, ended(ctx, err)
+		return nil, i.g.ended(ctx, err)
 	}
 	views := make([]RecordView, len(list))
 	for k, r := range list {
@@ -145,7 +145,7 @@ func (i *Inspector) Stats(ctx context.Context, perHost bool) (CrawldbStats, erro
 	defer leave()
 	s, err := i.in.Stats(inner, perHost)
 	if err != nil {
-		return CrawldbStats{}, ended(ctx, err)
+		return CrawldbStats{}, i.g.ended(ctx, err)
 	}
 	return viewStats(&s, perHost), nil
 }
@@ -229,7 +229,7 @@ func (i *Inspector) LinkingPages(ctx context.Context, urls []string, limit int) 
 	for n, at := range places {
 		counts[at] = some[n]
 	}
-	return counts, errors.Join(err, ended(ctx, failed))
+	return counts, errors.Join(err, i.g.ended(ctx, failed))
 }
 
 // LinkCounts counts the pages that link to a URL, and their hosts and domains.
@@ -244,7 +244,7 @@ func (i *Inspector) LinkCounts(ctx context.Context, url string) (LinkCounts, err
 		return LinkCounts{}, err
 	}
 	c, err := i.in.LinkCounts(inner, u)
-	return LinkCounts(c), ended(ctx, err)
+	return LinkCounts(c), i.g.ended(ctx, err)
 }
 
 // Links streams all of linkdb, by target, as Inlinks does the links to one URL.
@@ -337,7 +337,7 @@ func (i *Inspector) ExportCDXJ(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer leave()
-	return ended(ctx, i.in.ExportCDXJ(inner, w))
+	return i.g.ended(ctx, i.in.ExportCDXJ(inner, w))
 }
 
 // Verify reads everything and follows every cross-reference: the store and its tables, every byte of every WARC file,
@@ -351,7 +351,7 @@ func (i *Inspector) Verify(ctx context.Context) (VerifyReport, error) {
 	}
 	defer leave()
 	v, err := i.in.Verify(inner, nil)
-	return viewVerified(&v), advised(ended(ctx, err))
+	return viewVerified(&v), advised(i.g.ended(ctx, err))
 }
 
 // stream makes views of what a stream of the room yields. Each iteration calls open.
@@ -369,7 +369,7 @@ func stream[S, T any](
 		defer leave()
 		seq, err := open(inner)
 		if err != nil {
-			yield(none, ended(ctx, err))
+			yield(none, i.g.ended(ctx, err))
 			return
 		}
 		for s, err := range seq {
@@ -381,7 +381,7 @@ func stream[S, T any](
 				v, err = view(s)
 			}
 			if err != nil {
-				yield(none, ended(ctx, err))
+				yield(none, i.g.ended(ctx, err))
 				return
 			}
 			if !yield(v, nil) {

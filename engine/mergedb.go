@@ -60,7 +60,7 @@ func (u *Upkeep) MergeDB(ctx context.Context, o MergeDBOptions) (MergeDBReport, 
 	inner, cancel := u.g.within(ctx)
 	defer cancel()
 	r, err := u.w.mergeDB(inner, o)
-	return r, ended(ctx, err)
+	return r, u.g.ended(ctx, err)
 }
 
 func (w *work) mergeDB(ctx context.Context, o MergeDBOptions) (r MergeDBReport, err error) {

@@ -91,7 +91,7 @@ func (u *Upkeep) SplitDB(ctx context.Context, o SplitDBOptions) (SplitDBReport, 
 	inner, cancel := u.g.within(ctx)
 	defer cancel()
 	r, err := u.w.splitDB(inner, o)
-	return r, ended(ctx, wrapf(err, "splitdb"))
+	return r, u.g.ended(ctx, wrapf(err, "splitdb"))
 }
 
 func (w *work) splitDB(ctx context.Context, o SplitDBOptions) (r SplitDBReport, err error) {

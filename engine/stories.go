@@ -48,7 +48,7 @@ func (i *Inspector) StoredCopy(ctx context.Context, url string, at time.Time) (S
 	}
 	c, err := i.in.StoredCopy(inner, u, at)
 	if err != nil {
-		return StoredCopy{}, ended(ctx, err)
+		return StoredCopy{}, i.g.ended(ctx, err)
 	}
 	return viewCopy(u, &c), nil
 }
@@ -67,7 +67,7 @@ func (i *Inspector) URLStory(ctx context.Context, url string) (URLStory, error) 
 	}
 	s, err := i.in.URLStory(inner, u)
 	if err != nil {
-		return URLStory{}, ended(ctx, fmt.Errorf("story of %s: %w", u, err))
+		return URLStory{}, i.g.ended(ctx, fmt.Errorf("story of %s: %w", u, err))
 	}
 	check, err := i.check(u.String(), policy.NormalizeInject)
 	if err != nil {
@@ -97,7 +97,7 @@ func (i *Inspector) HostStory(ctx context.Context, host string) (HostStory, erro
 	}
 	s, err := i.in.HostStory(inner, key)
 	if err != nil {
-		return HostStory{}, ended(ctx, err)
+		return HostStory{}, i.g.ended(ctx, err)
 	}
 	v, err := i.o.viewHostStory(&s, time.Duration(i.live.delay.Load()))
 	if err != nil {

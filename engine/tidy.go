@@ -54,7 +54,7 @@ func (u *Upkeep) Filter(ctx context.Context) (FilterReport, error) {
 	inner, cancel := u.g.within(ctx)
 	defer cancel()
 	r, err := u.w.filter(inner)
-	return r, ended(ctx, err)
+	return r, u.g.ended(ctx, err)
 }
 
 func (w *work) filter(ctx context.Context) (r FilterReport, err error) {

@@ -78,7 +78,7 @@ func (u *Upkeep) DedupURLs(ctx context.Context, o DedupURLsOptions) (DedupURLsRe
 	return DedupURLsReport{
 		Lines: c.Lines, Known: c.Known, New: c.New, Duplicates: c.Duplicates, Filtered: c.Filtered,
 		Malformed: c.Malformed, Examples: c.Examples, Took: u.w.took(start),
-	}, ended(ctx, err)
+	}, u.g.ended(ctx, err)
 }
 
 // FreeGenerateOptions name lines of URLs, as those of seeds are named.

@@ -40,5 +40,5 @@ func Verify(ctx context.Context, o Options) (VerifyReport, error) {
 		env.Store = s
 	}
 	v, verr := inspect.New(env).Verify(ctx, err)
-	return viewVerified(&v), advised(ended(ctx, verr))
+	return viewVerified(&v), advised(verr)
 }
