@@ -182,7 +182,7 @@ type Visit struct {
 	dragged bool
 	// answered: the host did, before this visit.
 	answered bool
-	// patient: the shard may learn a little later that it has ended; see patience.
+	// patient: the shard may learn a little later that it has ended, by what it knew when this was ready; see patience.
 	patient bool
 	// done is the event of Done, or of its host's move to another shard. One event for both: a host takes 870 bytes,
 	// with two it took 1,083.
