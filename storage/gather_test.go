@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // TestGather: small ingestions make no tables and meet in one flush, whatever range they write; a large one makes
@@ -91,5 +93,77 @@ func TestGatheredIsDurable(t *testing.T) {
 	}
 	if list, err := left.SegmentList(); len(list) != 1 {
 		t.Errorf("segments are %v, %v", list, err)
+	}
+}
+
+// TestCommitBy: whoever finishes the tables of a commit, and in which order, the store has the same; after an error of
+// one it has nothing.
+func TestCommitBy(t *testing.T) {
+	t.Parallel()
+	backwards := func(n int, finish func(int) error) error {
+		for i := range n {
+			if err := finish(n - 1 - i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	atOnce := func(n int, finish func(int) error) error {
+		var group errgroup.Group
+		for i := range n {
+			group.Go(func() error { return finish(i) })
+		}
+		return group.Wait()
+	}
+	failed := errors.New("no processor")
+	failing := func(n int, finish func(int) error) error { return errors.Join(finish(0), failed) }
+	for name, together := range map[string]func(n int, finish func(int) error) error{
+		"backwards": backwards, "at once": atOnce, "failing": failing,
+	} {
+		s := openTest(t)
+		old := s.NewIngestion()
+		if err := errors.Join(old.Table(Linkdb()).Set([]byte("old"), nil), old.Commit()); err != nil {
+			t.Fatal(err)
+		}
+		in := s.NewIngestion()
+		if err := in.DeleteRange(Linkdb()); err != nil {
+			t.Fatal(err)
+		}
+		// More ranges than a commit has files open, most of which hold what they were given until then.
+		want := map[Range]int{Linkdb(): 20, Crawldb(): 30, Signatures(): 0}
+		for n := range uint32(2 * commitFiles) {
+			want[ParseLinks(n+1)] = int(n % 3)
+		}
+		for r, keys := range want {
+			for k := range keys {
+				if err := in.Table(r).Set(fmt.Appendf(nil, "%05d", k), []byte(r.String())); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		large := make([]byte, s.gatherBytes())
+		err := errors.Join(in.Table(Crawldb()).Set([]byte("large"), large), in.CommitBy(together))
+		if want[Crawldb()]++; name == "failing" {
+			clear(want)
+			want[Linkdb()] = 1
+			if !errors.Is(err, failed) {
+				t.Errorf("failing: %v", err)
+			}
+		} else if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for r := range map[Range]int{Linkdb(): 0, Crawldb(): 0, ParseLinks(2): 0, ParseLinks(2 * commitFiles): 0} {
+			found := 0
+			sc := s.Scan(r, nil, nil)
+			for sc.Next() {
+				found++
+			}
+			if err := sc.Close(); err != nil || found != want[r] {
+				t.Errorf("%s: %s has %d keys, want %d: %v", name, r, found, want[r], err)
+			}
+		}
+		if files, err := s.fs.List(s.fs.PathJoin(s.dir, ingestDir)); err != nil || len(files) > 0 {
+			t.Errorf("%s: %q are left: %v", name, files, err)
+		}
 	}
 }

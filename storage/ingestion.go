@@ -186,12 +186,26 @@ func (in *Ingestion) PutPurged(seg Segment) error {
 //
 // Errors: ErrTransition, ErrOrder, ErrClosed, ErrReadOnly, ErrFatal, ErrCorrupt, and errors of the disk.
 func (in *Ingestion) Commit() error {
+	return in.CommitBy(func(n int, finish func(int) error) error {
+		for i := range n {
+			if err := finish(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// CommitBy is Commit, of which goroutines can share what takes long: writing what is held, closing tables and syncing
+// them. together calls finish for each number below n, in any order and at the same time if it likes, and returns an
+// error of any when all calls have returned. It is called again and again, or not at all.
+func (in *Ingestion) CommitBy(together func(n int, finish func(i int) error) error) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.ended {
 		return fmt.Errorf("%w: the ingestion has ended", ErrClosed)
 	}
-	err := in.commit()
+	err := in.commit(together)
 	if err != nil {
 		err = fmt.Errorf("ingesting into the store in %s: %w", in.s.dir, classified(err))
 	}
@@ -211,7 +225,10 @@ func (in *Ingestion) Then(fn func()) {
 	in.then = append(in.then, fn)
 }
 
-func (in *Ingestion) commit() error {
+// commitFiles is the number of files that a commit has open at the same time.
+const commitFiles = 64
+
+func (in *Ingestion) commit(together func(n int, finish func(i int) error) error) error {
 	if err := in.s.mayWrite(); err != nil {
 		return err
 	}
@@ -221,8 +238,13 @@ func (in *Ingestion) commit() error {
 	if !in.large.Load() {
 		return in.commitGathered()
 	}
-	for _, w := range in.sortedTables() {
-		if err := w.complete(); err != nil {
+	for some := range slices.Chunk(in.sortedTables(), commitFiles) {
+		for _, w := range some {
+			if err := w.ready(); err != nil {
+				return err
+			}
+		}
+		if err := together(len(some), func(i int) error { return some[i].complete() }); err != nil {
 			return err
 		}
 	}

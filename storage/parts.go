@@ -159,7 +159,8 @@ func (t *Sorter) partition(entries []sortEntry, bounds [][]byte) [][]sortEntry {
 }
 
 // PartsOf returns where at most n parts of a range begin, the first with nil, as tables of the range begin: a range
-// that was written in parts has the same ones, if it had no tables before. What is in the memtable has one part.
+// that was written in parts has the same ones, if it had no tables before. If there are fewer tables than parts, it
+// looks into tables for parts of equal size, of partLeast at least. What is in the memtable has one part.
 func (s *Store) PartsOf(r Range, n int) (from [][]byte, err error) {
 	from = [][]byte{nil}
 	if err := s.usable(); err != nil || n < 2 {
@@ -177,7 +178,97 @@ func (s *Store) PartsOf(r Range, n int) (from [][]byte, err error) {
 			}
 		}
 	}
-	return append(from, boundsOf(samples, n, func(key []byte) int { return len(key) })...), nil
+	from = append(from, boundsOf(samples, n, func(key []byte) int { return len(key) })...)
+	if len(from) == n {
+		return from, nil
+	}
+	cut, err := s.cut(r, n)
+	if len(cut) > len(from) {
+		from = cut
+	}
+	return from, err
+}
+
+// partLeast is the least size of a part that is cut within tables, in bytes on disk.
+const partLeast = 1 << 20
+
+// cut returns where at most n parts of about equal size of a range begin.
+func (s *Store) cut(r Range, n int) (from [][]byte, err error) {
+	from = [][]byte{nil}
+	size, err := s.RangeBytes(r)
+	if n = int(min(uint64(n), size/partLeast)); err != nil || n < 2 {
+		return from, err
+	}
+	sc := s.Scan(r, nil, nil)
+	defer sc.Close()
+	part := size / uint64(n)
+	for i := 1; i < n; i++ {
+		place, err := s.place(r, uint64(i)*part, part/partSamples)
+		if err != nil {
+			return from, fmt.Errorf("cutting %s into parts: %w", r, classified(err))
+		}
+		if !sc.SeekGE(place) {
+			break
+		}
+		if bytes.Compare(sc.Key(), from[len(from)-1]) > 0 {
+			from = append(from, bytes.Clone(sc.Key()))
+		}
+	}
+	return from, sc.Close()
+}
+
+// placeSteps bounds the halvings after which a place is near enough. Each byte that many keys have in common takes
+// eight, of some microseconds.
+const placeSteps = 8 << 10
+
+// place returns bytes, mostly no key, before which a range has about so many bytes on disk.
+func (s *Store) place(r Range, before, about uint64) ([]byte, error) {
+	low, high := r.start(), r.end()
+	for range placeSteps {
+		middle := between(low, high)
+		if bytes.Equal(middle, low) {
+			break
+		}
+		size, err := s.db.EstimateDiskUsage(r.start(), middle)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case size+about < before:
+			low = middle
+		case size > before+about:
+			high = middle
+		default:
+			return middle[r.n:], nil
+		}
+	}
+	return low[r.n:], nil
+}
+
+// betweenBytes is how many bytes after what two keys have in common are looked at for their middle.
+const betweenBytes = 4
+
+// between returns half of the sum of two keys, as numbers of some bytes more than they have in common.
+func between(low, high []byte) []byte {
+	n := 0
+	for n < len(low) && n < len(high) && low[n] == high[n] {
+		n++
+	}
+	middle := make([]byte, n+betweenBytes)
+	carry := 0
+	for i := range slices.Backward(middle) {
+		for _, key := range [][]byte{low, high} {
+			if i < len(key) {
+				carry += int(key[i])
+			}
+		}
+		middle[i], carry = byte(carry), carry>>8
+	}
+	for i, b := range middle {
+		carry = carry<<8 + int(b)
+		middle[i], carry = byte(carry>>1), carry&1
+	}
+	return middle
 }
 
 // partSamples is the number of keys that are taken for each part to find its bounds.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -246,6 +247,73 @@ func TestPartsOf(t *testing.T) {
 	}
 	if _, err := s.PartsOf(ParseLinks(2), 4); !errors.Is(err, ErrClosed) {
 		t.Errorf("closed: %v", err)
+	}
+}
+
+// TestPartsOfFewTables: a range of fewer tables than parts has parts of about equal size, which begin with keys of it.
+// A small one has one part, and one with most of its bytes in one host is cut within that.
+func TestPartsOfFewTables(t *testing.T) {
+	t.Parallel()
+	value := make([]byte, 1000)
+	random := rand.New(rand.NewPCG(1, 2))
+	keysOf := map[string]func(i int) string{
+		"hosts alike":    func(i int) string { return fmt.Sprintf("com,example,host%05d,)/ http", i) },
+		"one giant host": func(i int) string { return fmt.Sprintf("org,example,www,)/a/long/path?page=%07d http", i) },
+		"any bytes":      func(i int) string { return fmt.Sprintf("%c%c%06d", i>>4, i<<4, i) },
+	}
+	for name, key := range keysOf {
+		s := openTest(t)
+		keys := make([]string, 12_000)
+		for i := range keys {
+			keys[i] = key(i)
+		}
+		slices.Sort(keys)
+		in := s.NewIngestion()
+		for i, key := range keys {
+			for j := range value {
+				value[j] = byte(random.Uint32())
+			}
+			if i == 1000 || i == 11_000 { // tables that are not of equal size
+				if err := in.Table(Crawldb()).CloseFile(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := in.Table(Crawldb()).Set([]byte(key), value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, key := range keys[:800] { // less than a part
+			if err := in.Table(Linkdb()).Set([]byte(key), value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := in.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int{4, 7, 100} {
+			parts, err := s.PartsOf(Crawldb(), n)
+			want := min(n, len(keys)*len(value)/partLeast)
+			if err != nil || len(parts) < want-1 || len(parts) > want || parts[0] != nil {
+				t.Fatalf("%s: %d parts, %v, want %d", name, len(parts), err, want)
+			}
+			last := 0
+			for i := 1; i <= len(parts); i++ {
+				next := len(keys)
+				if i < len(parts) {
+					var found bool
+					if next, found = slices.BinarySearch(keys, string(parts[i])); !found {
+						t.Errorf("%s: a part begins at %q", name, parts[i])
+					}
+				}
+				if size, even := next-last, len(keys)/len(parts); size < even*4/5 || size > even*6/5 {
+					t.Errorf("%s: part %d of %d has %d keys of %d", name, i, len(parts), size, len(keys))
+				}
+				last = next
+			}
+		}
+		if parts, err := s.PartsOf(Linkdb(), 4); err != nil || len(parts) != 1 {
+			t.Errorf("%s: what is small has the parts %q, %v", name, parts, err)
+		}
 	}
 }
 

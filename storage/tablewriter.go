@@ -198,18 +198,24 @@ func (w *TableWriter) end() []byte {
 	return w.r.appendKey(nil, w.bound)
 }
 
-// complete writes what the part still lacks into a last table. Called with in.mu held, by the commit of a large
-// ingestion.
-func (w *TableWriter) complete() error {
-	if err := w.spill(); err != nil {
-		return err
-	}
+// ready opens a last table if the part lacks something, so that complete needs no lock. Called with in.mu held, by the
+// commit of a large ingestion.
+func (w *TableWriter) ready() error {
 	// The last table was just split off, or only other parts have keys: delete the rest of the range too.
 	replaced := w.replaced || w.in.deleted[w.r] && w.in.written(w.r) > 0
-	if replaced && w.t == nil && w.err == nil {
-		if err := w.open(); err != nil {
-			return err
-		}
+	if w.err != nil || w.t != nil || len(w.held) == 0 && !replaced {
+		return w.err
+	}
+	return w.open()
+}
+
+// complete writes what the part still lacks into its last table, after ready.
+func (w *TableWriter) complete() error {
+	if w.err != nil || w.t == nil {
+		return w.err
+	}
+	if err := w.release(pebbleWriter{set: w.t.Set, delete: w.t.Delete}); err != nil {
+		return err
 	}
 	return w.finish(w.end())
 }

@@ -200,7 +200,7 @@ func (d *dedup) write(ctx context.Context) error {
 	}
 	if d.changes.Len() == 0 && d.result.Closed == 0 {
 		ing.KeepRefreshed() // no document depends on what is near which
-		return ing.Commit()
+		return d.p.commit(StepDedup, ing)
 	}
 	run, err := d.changes.Sort()
 	if err != nil {
@@ -213,7 +213,7 @@ func (d *dedup) write(ctx context.Context) error {
 	if err := d.trapChanges.WriteTo(ing, false); err != nil {
 		return err
 	}
-	if err := ing.Commit(); err != nil {
+	if err := d.p.commit(StepDedup, ing); err != nil {
 		return err
 	}
 	return d.trapChanges.Commit()

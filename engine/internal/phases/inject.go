@@ -183,7 +183,7 @@ func (in *injection) merge(ctx context.Context) error {
 	if err := in.changes.WriteTo(ing, withheld); err != nil {
 		return err
 	}
-	if err := ing.Commit(); err != nil {
+	if err := in.p.commit(StepInject, ing); err != nil {
 		return err
 	}
 	for _, t := range tallies {

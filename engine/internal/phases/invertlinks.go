@@ -53,7 +53,7 @@ func (p *Phases) InvertLinks(ctx context.Context, segment uint32) (Inverted, err
 		err = ing.PutSegment(seg)
 	}
 	if err == nil {
-		err = ing.Commit()
+		err = p.commit(StepInvertLinks, ing)
 	}
 	if err != nil {
 		return result, fmt.Errorf("invertlinks of segment %d: %w", segment, err)

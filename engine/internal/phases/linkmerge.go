@@ -111,7 +111,7 @@ func (p *Phases) mergeRows(ctx context.Context, most int, result *LinksMerged) (
 	if err := ing.Table(storage.Meta()).Set([]byte(metaMerge), next); err != nil {
 		return err
 	}
-	return ing.Commit()
+	return p.commit(StepMergeLinks, ing)
 }
 
 // mergings returns one merging from the place on, or, of all linkdb, one for each of its parts: there are as many as

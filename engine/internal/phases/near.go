@@ -429,7 +429,7 @@ func (g *nearing) write() error {
 			return err
 		}
 	}
-	return ing.Commit()
+	return g.p.commit(StepDedup, ing)
 }
 
 func (g *nearing) writeTables(ing *storage.Ingestion) error {

@@ -4,6 +4,7 @@ package phases
 
 import (
 	"context"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -55,4 +56,20 @@ func (p *Phases) together(ctx context.Context, of Step, n int, work func(ctx con
 		})
 	}
 	return group.Wait()
+}
+
+// commit commits an ingestion of a phase. Its goroutines share the tables.
+func (p *Phases) commit(of Step, ing *storage.Ingestion) error {
+	return ing.CommitBy(func(n int, finish func(i int) error) error {
+		var next atomic.Int64
+		// No caller's context: a commit that has begun ends.
+		return p.together(context.Background(), of, min(n, max(p.env.Processors, 1)), func(context.Context, int) error {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				if err := finish(i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
 }

@@ -56,7 +56,7 @@ func (u *update) apply(ctx context.Context, seg storage.Segment) error {
 	if err := ing.PutSegment(seg); err != nil {
 		return err
 	}
-	if err := ing.Commit(); err != nil {
+	if err := u.p.commit(StepUpdateDB, ing); err != nil {
 		return err
 	}
 	u.sitemaps()
