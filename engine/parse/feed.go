@@ -97,14 +97,15 @@ func mailTime(s string) int64 {
 	return t.Unix()
 }
 
-// feedTime returns the time of an entry's last change in Unix seconds, 0 when it gives none.
+// feedTime returns the time of an entry's last change in Unix seconds, 0 when it gives none. Sites write dates of Atom
+// in RSS, and the other way round.
 func feedTime(fields map[string]string) int64 {
-	for _, name := range [...]string{"updated", "modified", "published", "date"} {
-		if t := w3cTime(fields[name]); t != 0 {
+	for _, name := range [...]string{"updated", "modified", "published", "date", "pubDate"} {
+		if t := cmp.Or(w3cTime(fields[name]), mailTime(fields[name])); t != 0 {
 			return t
 		}
 	}
-	return mailTime(fields["pubDate"])
+	return 0
 }
 
 // foldText makes s valid UTF-8, folds its white space and cuts it at limit bytes.

@@ -120,10 +120,14 @@ news</title><link>http://a.example/</link><image><title>logo</title></image>
 			`<item><link>/2</link><pubDate>Mon, 06 May 2024 10:00 GMT</pubDate></item>` +
 			`<item><link>/3</link><pubDate>Mon, 06 May 24 12:00:00 +0200</pubDate></item>` +
 			`<item><link>/4</link><pubDate>Mon, 06 May 2024 05:00 EST</pubDate></item>` +
-			`<item><link>/5</link><pubDate>today</pubDate></item></rss>`, "",
+			`<item><link>/5</link><pubDate>today</pubDate></item>` +
+			`<item><link>/6</link><pubDate>2024-05-06T12:00:00+02:00</pubDate></item>` +
+			`<item><link>/7</link><dc:date>Mon, 06 May 2024 10:00:00 GMT</dc:date></item></rss>`, "",
 			"feed http://a.example/1 \"\" 2024-05-06T10:00:00Z\nfeed http://a.example/2 \"\" 2024-05-06T10:00:00Z\n" +
 				"feed http://a.example/3 \"\" 2024-05-06T10:00:00Z\n" +
-				"feed http://a.example/4 \"\" 2024-05-06T10:00:00Z\nfeed http://a.example/5 \"\"\n"},
+				"feed http://a.example/4 \"\" 2024-05-06T10:00:00Z\nfeed http://a.example/5 \"\"\n" +
+				"feed http://a.example/6 \"\" 2024-05-06T10:00:00Z\n" +
+				"feed http://a.example/7 \"\" 2024-05-06T10:00:00Z\n"},
 		{"RSS 1.0", "application/rdf+xml", `<rdf:RDF xmlns:rdf="x"><channel rdf:about="y"><title>Old</title>` +
 			`<link>http://a.example/</link></channel><item><title>T</title><link>http://a.example/t</link>` +
 			`<dc:date>2001-02-03T04:05Z</dc:date></item></rdf:RDF>`, "Old",
