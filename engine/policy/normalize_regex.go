@@ -15,8 +15,8 @@ import (
 )
 
 // RegexNormalizer applies substitutions to a URL, in order (Nutch: urlnormalizer-regex). It repeats them until they
-// change nothing more, so that a URL has one spelling; a URL that they never stop changing is dropped. The normalizer
-// is immutable.
+// change nothing more, so that a URL has one spelling; a URL that they still change after 64 rounds is dropped. The
+// normalizer is immutable.
 type RegexNormalizer struct{ rules []substitution }
 
 type substitution struct {
@@ -28,7 +28,8 @@ type substitution struct {
 const javaSlashes = `(?<!:)/{2,}`
 
 // normalizeRounds is how often rules, or a chain, are applied before a URL counts as one that they never stop changing.
-const normalizeRounds = 4
+// Most URLs take two; one takes more that has again and again what each round takes away once.
+const normalizeRounds = 64
 
 // ParseSubstitutions reads substitutions in Nutch's format, including Nutch's own file:
 //
@@ -138,7 +139,7 @@ func (n *RegexNormalizer) Normalize(u urlkey.URL) (urlkey.URL, error) {
 		}
 		u = next
 	}
-	return urlkey.URL{}, fmt.Errorf("%s: the substitutions never stop changing it", u)
+	return urlkey.URL{}, fmt.Errorf("%.200s: the substitutions still change it after %d rounds", u, normalizeRounds)
 }
 
 // mergeSlashes makes one slash of several, but not of those after a colon.

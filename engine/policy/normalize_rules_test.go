@@ -194,6 +194,8 @@ func TestChainIsStable(t *testing.T) {
 	normalizes(t, chain, map[string]string{
 		"http://a.example/?x=1&amp;utm_source=y": "http://a.example/?x=1",
 		"http://a.example/old//old/x/":           "http://a.example/x",
+
+		"http://a.example" + strings.Repeat("/old/", 40) + "x": "http://a.example/x",
 	})
 	part := rapid.SampledFrom([]string{
 		"/", "/", "//", "/old/", ".", "..", "%2e", "%2F", "%", "x", "é", ";", ";jsessionid=1", "?", "&", "&amp;", "=",

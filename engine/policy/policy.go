@@ -64,7 +64,7 @@ var errDropped = errors.New("dropped by a normalizer")
 
 // Normalize applies each normalizer to the result of the one before, until one fails or drops the URL, which is an
 // error too. It repeats that until nothing changes any more, since what one makes may be for another before it; a URL
-// that they never stop changing is an error.
+// that they still change after 64 rounds is an error.
 func (ns URLNormalizers) Normalize(u urlkey.URL) (urlkey.URL, error) {
 	for range normalizeRounds {
 		next, err := ns.once(u)
@@ -73,7 +73,7 @@ func (ns URLNormalizers) Normalize(u urlkey.URL) (urlkey.URL, error) {
 		}
 		u = next
 	}
-	return urlkey.URL{}, fmt.Errorf("%s: the normalizers never stop changing it", u)
+	return urlkey.URL{}, fmt.Errorf("%.200s: the normalizers still change it after %d rounds", u, normalizeRounds)
 }
 
 // once applies each normalizer once.
