@@ -67,8 +67,9 @@ small-tables are those under 4 KB; written counts every byte that the crawler wr
 		},
 		means: `
 A polite crawl takes little of a machine, though a page costs it half as much again as one of a crawl without delays, or
-more: most of the difference is Go's scheduler, which sleeps and wakes between pages. Small updates gather in
-memory before they become tables of the store and segments of the index.`,
+more. The processor rests between pages: Go's scheduler sleeps and wakes, and after a pause little of what a page needs
+is left in the caches, so that even parsing one takes longer. Small updates gather in memory before they become tables
+of the store and segments of the index.`,
 	},
 	{
 		layer:   "Scale",
